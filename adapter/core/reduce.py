@@ -1,0 +1,85 @@
+"""Many devices, one pod: as old as the stalest, and withheld if any of them is.
+
+An average over what is left would move when a GPU dies, which is when it must not.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+from adapter.core.attribution import Combine, GpuMetric, Held, Part
+from adapter.core.pods import Pod
+from adapter.core.points import Device, Point, Reading, Reason, Withheld
+from adapter.core.timing import CONTAINER_SETTLES
+
+
+def reduce(readings: Mapping[Device, Reading], combine: Combine, pod: Pod, source: str) -> Reading:
+    """One pod's reading from those of its devices, at least one.
+
+    Raises nothing: fewer devices than the pod requests make it `partial`, a value from before its container started is
+    `pending`.
+    """
+    withheld = {device: r for device, r in readings.items() if isinstance(r, Withheld)}
+    if withheld:
+        return _name_device(withheld, len(readings))
+    points = [r for r in readings.values() if isinstance(r, Point)]
+    if len(points) < pod.gpus:
+        return Withheld(Reason.PARTIAL, f"{len(points)} of its {pod.gpus} GPUs are shown", source)
+    born = min(point.born for point in points)
+    if pod.started is not None and born <= pod.started + CONTAINER_SETTLES:
+        return Withheld(Reason.PENDING, "collected before its container had started", source, born)
+    return Point(
+        value=combined([point.value for point in points], combine),
+        born=born,
+        expires=min(point.expires for point in points),
+        seen=min(point.seen for point in points),
+        source=source,
+        devices=frozenset(device for point in points for device in point.devices),
+    )
+
+
+def combined(values: list[float], combine: Combine) -> float:
+    """Summed exactly, so that the order of inputs never shows in the last digit."""
+    match combine:
+        case "mean":
+            return math.fsum(values) / len(values)
+        case "sum":
+            return math.fsum(values)
+        case "max":
+            return max(values)
+        case "min":
+            return min(values)
+
+
+def _name_device(withheld: Mapping[Device, Withheld], total: int) -> Withheld:
+    device, worst = min(withheld.items(), key=lambda item: (item[1].reason, item[0]))
+    if total == 1:
+        return worst
+    detail = f"GPU {device} (of {total}): {worst.detail}"
+    return Withheld(worst.reason, detail, worst.source, worst.born, worst.limit)
+
+
+def youngest(held: Iterable[Held]) -> dict[Device, Reading]:
+    """One reading per device. A device that two exporters show is taken from the younger history, never mixed."""
+    best: dict[Device, Reading] = {}
+    for h in held:
+        known = best.get(h.device)
+        if known is None or _rank(h.reading) > _rank(known):
+            best[h.device] = h.reading
+    return best
+
+
+def _rank(reading: Reading) -> tuple[bool, float, str]:
+    born = float("-inf") if reading.born is None else reading.born
+    return isinstance(reading, Point), born, reading.source
+
+
+def pod_readings(pod: Pod, parts: Sequence[Part], metrics: Sequence[GpuMetric], source: str) -> dict[str, Reading]:
+    """One pod's readings by metric, from the parts of every target that names it or named it; none: it is not named."""
+    readings: dict[str, Reading] = {}
+    for metric in metrics:
+        held = [h for part in parts for h in part.held if h.pod == pod.key and h.metric == metric.name]
+        if held:
+            readings[metric.name] = reduce(youngest(held), metric.combine, pod, source)
+        elif lost := [part.lost[pod.key] for part in parts if pod.key in part.lost]:
+            readings[metric.name] = min(lost, key=lambda w: w.reason)
+    return readings

@@ -1,0 +1,123 @@
+"""The write line's loops: look, take, put; each target and feed at its own rhythm, none waiting for another.
+
+A pass never raises for what a source does: a failed look is told, counted and shows as age. Anything else that escapes
+ends the process, since a write line that died unseen would serve ageing values until they are gone and never say why.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from adapter.core.errors import SourceError
+from adapter.core.pods import PodIndex
+from adapter.core.rules import Pace
+from adapter.core.snapshot import Snapshot
+from adapter.sources.dcgm import Exporter
+from adapter.sources.devices import DeviceFeed
+from adapter.store import Store
+from adapter.telemetry import Telemetry
+
+PUBLISH = 0.05  # seconds; looks that end together become one snapshot
+
+
+class Reader(Protocol):
+    """A feed that is read as a whole: one read, one Snapshot. Raises SourceError; what it knew stays."""
+
+    feed: str
+    source: str
+
+    async def read(self, pods: PodIndex) -> Snapshot: ...
+
+
+@dataclass(frozen=True, slots=True)
+class WriteLine:
+    """What every loop needs. now: our clock; wall: the wall clock; seconds."""
+
+    store: Store
+    telemetry: Telemetry
+    now: Callable[[], float]
+    wall: Callable[[], float]
+    pods: Callable[[], PodIndex]
+
+
+def phase(name: str, interval: float) -> float:
+    """A target's fixed place in the interval, so that a fleet is not looked at all at once."""
+    digest = hashlib.blake2b(name.encode(), digest_size=4).digest()
+    return int.from_bytes(digest) / 2**32 * interval
+
+
+def next_due(due: float, interval: float, now: float) -> float:
+    """The next tick of a rhythm after the one at `due`; ticks that have passed meanwhile are skipped."""
+    missed = max(0.0, (now - due) // interval)
+    return due + (missed + 1) * interval
+
+
+async def every(interval: float, first: float, now: Callable[[], float], work: Callable[[], Awaitable[None]]) -> None:
+    """Runs `work` at first, first + interval, … for ever, never twice at once."""
+    due = first
+    while True:
+        await asyncio.sleep(max(0.0, due - now()))
+        await work()
+        due = next_due(due, interval, now())
+
+
+class PagePoller:
+    """Reads exporters' pages into one device feed."""
+
+    def __init__(self, feed: DeviceFeed, line: WriteLine) -> None:
+        self._feed = feed
+        self._line = line
+        self._dirty = asyncio.Event()
+
+    async def look(self, exporter: Exporter, pace: Pace) -> None:
+        """One look at one exporter, and what becomes of it."""
+        line = self._line
+        began = line.now()
+        try:
+            look = await exporter.look(line.now, line.wall)
+        except SourceError as error:
+            self._feed.fail(exporter.url, str(error))
+            line.telemetry.looked(pace.source, error.kind, line.now() - began)
+        else:
+            self._feed.take(look, pace, line.pods())
+            line.telemetry.looked(pace.source, "ok", line.now() - began)
+        self._dirty.set()
+
+    async def watch(self, exporter: Exporter, pace: Pace) -> None:
+        """Looks at one exporter for ever."""
+        first = self._line.now() + phase(exporter.url, pace.look)
+        await every(pace.look, first, self._line.now, lambda: self.look(exporter, pace))
+
+    async def publish(self) -> None:
+        """Puts the union of all looks into the store whenever some have ended."""
+        while True:
+            self._line.store.put(self._feed.snapshot())
+            await self._dirty.wait()
+            self._dirty.clear()
+            await asyncio.sleep(PUBLISH)
+
+
+async def read(reader: Reader, line: WriteLine) -> None:
+    """One read of one feed; a failed one keeps what was known, and says why."""
+    began = line.now()
+    try:
+        snapshot = await reader.read(line.pods())
+    except SourceError as error:
+        known = line.store.snapshots.get(reader.feed, Snapshot(reader.feed, reader.source))
+        line.store.put(replace(known, trouble=str(error)))
+        line.telemetry.looked(reader.source, error.kind, line.now() - began)
+    else:
+        line.store.put(snapshot)
+        line.telemetry.looked(reader.source, "ok", line.now() - began)
+
+
+async def poll(reader: Reader, interval: float, line: WriteLine) -> None:
+    """Reads one feed for ever; one that is on demand, while it is wanted."""
+
+    async def work() -> None:
+        await line.store.wanted(reader.feed)
+        await read(reader, line)
+
+    await every(interval, line.now() + phase(reader.feed, interval), line.now, work)
