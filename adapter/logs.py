@@ -5,6 +5,7 @@ What is withheld is logged when it changes, not at each request; never a secret.
 
 import json
 import logging
+import math
 import re
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
@@ -56,7 +57,7 @@ def _facts(record: logging.LogRecord, formatter: logging.Formatter) -> dict[str,
 def _shown(name: str, value: object) -> object:
     if any(word in name.lower() for word in _SECRET_NAMES):
         return HIDDEN
-    if value is None or isinstance(value, bool | int | float):
+    if value is None or isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value)):
         return value
     return _SECRET_TEXT.sub(HIDDEN, str(value))
 
@@ -82,8 +83,8 @@ def _logfmt(value: object) -> str:
 class Changes:
     """Logs what becomes withheld, with which reason, and its recovery: once each, however often it is asked for.
 
-    memory: so many withheld objects are remembered, the longest-unasked forgotten first. per_minute: so many lines; what
-    is beyond is counted, and the count logged when the minute is over.
+    memory: so many withheld objects are remembered, the longest-unasked forgotten first. per_minute: so many lines;
+    what is beyond is counted, and the count logged when the minute is over.
     """
 
     def __init__(self, log: logging.Logger, *, memory: int = 10_000, per_minute: int = 100) -> None:

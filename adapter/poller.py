@@ -79,10 +79,10 @@ class PagePoller:
             look = await exporter.look(line.now, line.wall)
         except SourceError as error:
             self._feed.fail(exporter.url, str(error))
-            line.telemetry.looked(pace.source, error.kind, line.now() - began)
+            line.telemetry.look(pace.source, error.kind, line.now() - began)
         else:
             self._feed.take(look, pace, line.pods())
-            line.telemetry.looked(pace.source, "ok", line.now() - began)
+            line.telemetry.look(pace.source, "ok", line.now() - began)
         self._dirty.set()
 
     async def watch(self, exporter: Exporter, pace: Pace) -> None:
@@ -107,10 +107,10 @@ async def read(reader: Reader, line: WriteLine) -> None:
     except SourceError as error:
         known = line.store.snapshots.get(reader.feed, Snapshot(reader.feed, reader.source))
         line.store.put(replace(known, trouble=str(error)))
-        line.telemetry.looked(reader.source, error.kind, line.now() - began)
+        line.telemetry.look(reader.source, error.kind, line.now() - began)
     else:
         line.store.put(snapshot)
-        line.telemetry.looked(reader.source, "ok", line.now() - began)
+        line.telemetry.look(reader.source, "ok", line.now() - began)
 
 
 async def poll(reader: Reader, interval: float, line: WriteLine) -> None:

@@ -1,7 +1,7 @@
 """What the adapter says of itself to Prometheus.
 
-Labels come from closed sets (the catalog's metrics, the configured sources, Kubernetes' codes), never from a request and
-never a pod's name. Ages are taken when they are asked for: a stored one would stop with what it watches.
+Labels come from closed sets (the catalog's metrics, the configured sources, HTTP codes), never from a request, and
+never is one a pod's name. Ages are taken when they are asked for: a stored one would stop with what it watches.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ PREFIX: Final = "fresh_metrics_adapter"
 _ANSWERS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
 _LOOKS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _LAGS: Final = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0)
-# The buckets of kubernetes-sigs/custom-metrics-apiserver, pkg/apiserver/metrics: 20 from 1 s, each 1.364 times the last.
+# As kubernetes-sigs/custom-metrics-apiserver has them (pkg/apiserver/metrics): 20, each 1.364 times the last.
 _AGES: Final = tuple(round(1.364**step, 3) for step in range(20))
 
 M = TypeVar("M", Counter, Gauge, Histogram)
@@ -45,10 +45,11 @@ class _Children(dict[tuple[str, ...], M]):
 
     def __init__(self, metric: M) -> None:
         super().__init__()
-        self._metric = metric
+        self._metric: M = metric
 
     def __missing__(self, labels: tuple[str, ...]) -> M:
-        child = self[labels] = self._metric.labels(*labels)
+        child: M = self._metric.labels(*labels)
+        self[labels] = child
         return child
 
     def reset(self) -> None:

@@ -1,1 +1,1 @@
-"""The read line: a request is recognised, parsed, answered from memory and rendered. Nothing of it waits on a source."""
+"""The read line: a request is recognised, parsed, answered from memory and rendered; nothing waits on a source."""

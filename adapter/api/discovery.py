@@ -1,7 +1,7 @@
 """What can be asked: written once from the catalog, and true whatever the state of the data.
 
-An API group that loses its discovery document hurts the whole cluster (namespace deletion, garbage collection, kubectl),
-so nothing here can fail or be slow. Only `get` is offered: whatever could list or delete would be tried.
+An API group that loses its discovery document hurts the whole cluster (namespace deletion, garbage collection,
+kubectl), so nothing here can fail or be slow. Only `get` is offered: whatever could list or delete would be tried.
 """
 
 from collections import defaultdict
@@ -94,7 +94,7 @@ def _aggregated(catalog: Catalog) -> Json:
 
 
 def _parents(catalog: Catalog, version: str) -> list[Json]:
-    """Metrics are subresources. Their parent cannot be asked itself; without a kind object client-go 0.26 crashes on it."""
+    """Metrics are subresources of a parent that cannot be asked; client-go 0.26 crashes if that has no responseKind."""
     metrics: dict[str, list[str]] = defaultdict(list)
     for resource, metric in sorted(catalog):
         metrics[resource].append(metric)

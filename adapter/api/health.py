@@ -6,10 +6,9 @@ The answers are those of a Kubernetes API server: plain text, one line a check, 
 import logging
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from adapter.logs import event
-
+ENDPOINTS: Final = ("healthz", "livez", "readyz")
 _log = logging.getLogger(__name__)
 
 
@@ -33,11 +32,15 @@ class Checks:
 
 
 class Report(NamedTuple):
-    healthy: bool
+    """The text to answer with, and the names of the checks that fail."""
+
     text: str
+    failing: tuple[str, ...] = ()
 
 
-def report(endpoint: str, checks: Sequence[Check], excluded: Set[str] = frozenset(), *, verbose: bool = False) -> Report:
+def report(
+    endpoint: str, checks: Sequence[Check], excluded: Set[str] = frozenset(), *, verbose: bool = False
+) -> Report:
     """The answer of `/{endpoint}`; every check is listed when asked for, or when one fails."""
     lines, failing = [], []
     for check in checks:
@@ -51,15 +54,16 @@ def report(endpoint: str, checks: Sequence[Check], excluded: Set[str] = frozense
     if unknown := sorted(excluded - {check.name for check in checks}):
         lines.append(f"warn: some health checks cannot be excluded: no matches for {', '.join(unknown)}")
     if failing:
-        event(_log, logging.WARNING, "health_check_failed", endpoint=endpoint, failing=",".join(failing))
-        return Report(healthy=False, text="\n".join([*lines, f"{endpoint} check failed: {', '.join(failing)}", ""]))
-    return Report(healthy=True, text="\n".join([*lines, f"{endpoint} check passed", ""]) if verbose else "ok")
+        return Report("\n".join([*lines, f"{endpoint} check failed: {', '.join(failing)}", ""]), tuple(failing))
+    return Report("\n".join([*lines, f"{endpoint} check passed", ""]) if verbose else "ok")
 
 
 def single(check: Check) -> Report:
     """The answer of `/{endpoint}/{check}`."""
     why = _probe(check)
-    return Report(why is None, "ok" if why is None else f"internal server error: {check.name} failed: {why}\n")
+    if why is None:
+        return Report("ok")
+    return Report(f"internal server error: {check.name} failed: {why}\n", (check.name,))
 
 
 def _probe(check: Check) -> str | None:

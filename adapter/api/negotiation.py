@@ -22,8 +22,8 @@ class _Range(NamedTuple):
 def negotiate(accept: str, offers: Sequence[str] = (JSON,)) -> str | None:
     """The offer that suits the Accept header best; None: none does. Without a header the last offer is taken.
 
-    Ties go to the client's order, as in k8s.io/apiserver's negotiation; an entry that asks for another view (`as=Table`)
-    matches nothing but that view.
+    Ties go to the client's order, as in k8s.io/apiserver's negotiation; an entry that asks for another view, as
+    `as=Table` does, matches nothing but that view.
     """
     if not accept.strip():
         return offers[-1]
@@ -43,7 +43,7 @@ def not_acceptable(offers: Sequence[str] = (JSON,)) -> str:
 def _range(entry: str) -> _Range:
     media, *rest = (part.strip().lower() for part in entry.split(";"))
     parameters = {key.strip(): value.strip().strip('"') for key, _, value in (part.partition("=") for part in rest)}
-    view = {key: parameters[key] for key in _VIEW if key in parameters}
+    view: dict[str, str] = {key: parameters[key] for key in _VIEW if key in parameters}
     return _Range(media, view, _quality(parameters.get("q", "1")))
 
 

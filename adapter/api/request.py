@@ -83,20 +83,26 @@ def _scoped(named: Target) -> Target | Rejected:
     return named if known.namespaced else Target(named.version, named.resource, "", named.name, named.metric)
 
 
-def ask(named: Target, query: str) -> Ask | Rejected:
+def parameters(raw_query: str) -> dict[str, list[str]]:
+    """A query's decoded values by name, in their order; names without a value have the value ""."""
+    found: dict[str, list[str]] = {}
+    for key, value in parse_qsl(_clean(raw_query), keep_blank_values=True):
+        found.setdefault(key, []).append(value)
+    return found
+
+
+def ask(named: Target, raw_query: str) -> Ask | Rejected:
     """The whole question. The first of repeated parameters counts; unknown ones are ignored."""
-    parameters: dict[str, str] = {}
-    for key, value in parse_qsl(_clean(query), keep_blank_values=True):
-        parameters.setdefault(key, value)
+    first = {key: values[0] for key, values in parameters(raw_query).items()}
     # k8s.io/apimachinery, Convert_Slice_string_To_bool: whatever is given and not "false" or "0" is true.
-    if parameters.get("watch", "false").lower() not in {"false", "0"}:
+    if first.get("watch", "false").lower() not in {"false", "0"}:
         return Rejected("method_not_allowed", "watch is not supported: ask again for newer values", "watch")
-    if wrong := _field_selector(named, parameters.get("fieldSelector", "").strip()):
+    if wrong := _field_selector(named, first.get("fieldSelector", "").strip()):
         return wrong
-    selector = _selector("labelSelector", parameters)
+    selector = _selector("labelSelector", first)
     if isinstance(selector, Rejected):
         return selector
-    metric_selector = _selector("metricLabelSelector", parameters)
+    metric_selector = _selector("metricLabelSelector", first)
     if isinstance(metric_selector, Rejected):
         return metric_selector
     return _ask(named, selector, metric_selector)
@@ -113,14 +119,14 @@ def _field_selector(named: Target, text: str) -> Rejected | None:
     return Rejected("bad_request", message, "fieldSelector")
 
 
-def _selector(parameter: str, parameters: dict[str, str]) -> Selector | Rejected:
+def _selector(parameter: str, given: dict[str, str]) -> Selector | Rejected:
     """The parameter's selector. An answer echoes the metric selector, so one that no LabelSelector can say is refused.
 
     A bad labelSelector is refused in Kubernetes' bare words, as every list in a cluster does; the other one is the
     user's own, in an HPA's `metric.selector`, and the message is all that is shown of it there: so it is named.
     """
     try:
-        selector = parse(parameters.get(parameter, ""))
+        selector = parse(given.get(parameter, ""))
         if parameter == "metricLabelSelector":
             as_object(selector)
     except SelectorError as error:

@@ -7,7 +7,7 @@ VERSIONS: Final = ("v1beta2", "v1beta1")  # the preferred one first
 
 
 class Resource(NamedTuple):
-    """One kind. api_version as prometheus-adapter writes it: group, slash, version, which makes "/v1" of the core group."""
+    """One kind. api_version: group, slash and version, as prometheus-adapter writes it; so the core group has "/v1"."""
 
     plural: str
     singular: str

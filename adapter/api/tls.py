@@ -24,6 +24,7 @@ from adapter.logs import event
 
 _LOCAL: Final = ("localhost", "127.0.0.1", "::1")
 _VALID: Final = timedelta(days=3650)  # longer than any process lives: nothing would renew it
+_KEPT: Final = "the last good certificate stays in use; write a certificate with its own key, unencrypted, both PEM"
 _log = logging.getLogger(__name__)
 
 
@@ -39,15 +40,15 @@ def self_signed(names: Sequence[str], wall: float) -> bytes:
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, (*names, *_LOCAL)[0][:64])])
     now = datetime.fromtimestamp(wall, UTC)
-    identifier = x509.SubjectKeyIdentifier.from_public_key(key.public_key())
+    alternatives = x509.SubjectAlternativeName([_alternative(name) for name in dict.fromkeys((*names, *_LOCAL))])
     certificate = (
         x509.CertificateBuilder(subject, subject, key.public_key(), x509.random_serial_number())
         .not_valid_before(now - timedelta(hours=1))  # clients' clocks may be behind ours
         .not_valid_after(now + _VALID)
-        .add_extension(x509.SubjectAlternativeName([_alternative(n) for n in dict.fromkeys((*names, *_LOCAL))]), False)
-        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), True)  # so that a caBundle can hold it
-        .add_extension(identifier, False)
+        .add_extension(alternatives, critical=False)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .sign(key, hashes.SHA256())
     )
     encoding, no_password = serialization.Encoding.PEM, serialization.NoEncryption()
@@ -98,7 +99,7 @@ class Certificates:
     """Serves with what the files hold at each handshake; `context` stays the same object for the listening socket."""
 
     def __init__(self, files: Files, failed: Callable[[], None]) -> None:
-        """failed: called once for each change that cannot be used. Raises OSError, ssl.SSLError or ValueError at once."""
+        """failed: called once for each change that is no good. Raises OSError, ssl.SSLError or ValueError now."""
         self._files = files
         self._failed = failed
         self._seen = self._state()
@@ -111,12 +112,28 @@ class Certificates:
 
     def refresh(self) -> None:
         """Takes the files' new content if they changed. Never raises."""
+        if (state := self._state()) == self._seen:
+            return
+        self._seen = state  # taken before reading: what is written meanwhile is a change again
         try:
-            if (state := self._state()) == self._seen:
-                return
-            self._seen = state
             self._current = context(self._read())
         except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
-            self._complain(error)
+            event(_log, logging.ERROR, "certificate_unusable", why=str(error), remedy=_KEPT, **self._files._asdict())
+            self._failed()
         else:
-            event(_log, logging.INFO, "certificate_reloaded", file=self._files.certificate)
+            event(_log, logging.INFO, "certificate_reloaded", **self._files._asdict())
+
+    def _state(self) -> tuple[tuple[int, int, int] | None, ...]:
+        """What changes when a file does, also when a mounted Secret is swapped by its symlink; None: no such file."""
+        return tuple(_stamp(Path(path)) for path in self._files)
+
+    def _read(self) -> bytes:
+        return b"\n".join(Path(path).read_bytes() for path in self._files)
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return stat.st_mtime_ns, stat.st_ino, stat.st_size

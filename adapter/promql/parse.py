@@ -1,7 +1,8 @@
 """PromQL text → tree. Law: what cannot be dated is refused here, in a sentence that says what to write instead.
 
-Refused are: what makes a value up when nothing was measured (`vector(0)`, `absent`, functions of the clock alone), what pins time (`@`),
-what gives no rows (numbers, strings, ranges), and what the parser (the grammar of Prometheus 2.45) does not know.
+Refused are: what makes a value up when nothing was measured (`vector(0)`, `absent`, functions of the clock alone), what
+pins time (`@`), what gives no rows (numbers, strings, ranges), and what the parser (the grammar of Prometheus 2.45)
+does not know.
 """
 
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from typing import NamedTuple, NoReturn
 import promql_parser as promql
 
 from adapter.core.errors import UndatableQuery
-from adapter.promql.text import grouping, matching, quote, selector, show, span
+from adapter.promql.text import grouping, matching, selector, show, span
 from adapter.promql.tree import And, Each, Group, Join, Labels, Node, Or, Over, Pick, Read, Unless, one_side
 
 _MADE_UP = "it makes a row even when nothing was measured"
@@ -20,12 +21,17 @@ _REFUSED_CALLS = {
     "absent": (_MADE_UP, _LEAVE_OUT),
     "absent_over_time": (_MADE_UP, _LEAVE_OUT),
     "vector": (_MADE_UP, _LEAVE_OUT),
-    "info": ("it picks series that the query does not name", "join by hand: `x * on (job, instance) group_left (label) target_info`"),
+    "info": (
+        "it picks series that the query does not name",
+        "join by hand: `x * on (job, instance) group_left (label) target_info`",
+    ),
     "histogram_quantiles": ("its rows are not those of its buckets", "write one `histogram_quantile` per quantile"),
 }
 _PICKS = frozenset({"topk", "bottomk", "limitk", "limit_ratio"})
 _COMPARISONS = frozenset({"==", "!=", ">", "<", ">=", "<="})
-_DIALECT = "write it in the PromQL of Prometheus 2.45, which has no MetricsQL functions, WITH templates or duration arithmetic"
+_DIALECT = (
+    "write it in the PromQL of Prometheus 2.45, which has no MetricsQL functions, WITH templates or duration arithmetic"
+)
 
 
 class _Scope(NamedTuple):
@@ -50,9 +56,15 @@ def parse(query: str) -> Node:
         scope.refuse(query, f"it is not PromQL as far as we know it ({error})", _remedy(str(error)))
     promql.walk(expression, lambda node: _refuse_pinned(node, scope))
     if isinstance(expression, promql.StringLiteral) or _is_number(expression):
-        scope.refuse(show(expression), "it is a bare value without labels or sample time", "query a vector, such as `sum(x)`")
+        scope.refuse(
+            show(expression), "it is a bare value without labels or sample time", "query a vector, such as `sum(x)`"
+        )
     if isinstance(expression, promql.MatrixSelector | promql.SubqueryExpr):
-        scope.refuse(show(expression), "it is a range of samples, not a value", "put it into a function, such as `max_over_time(x[5m])`")
+        scope.refuse(
+            show(expression),
+            "it is a range of samples, not a value",
+            "put it into a function, such as `max_over_time(x[5m])`",
+        )
     return _rows(expression, scope)
 
 
@@ -87,7 +99,7 @@ def _rows(node: promql.Expr, scope: _Scope) -> Node:
             return _call(node, scope)
         case promql.BinaryExpr():
             return _binary(node, scope)
-    scope.refuse(show(node), "it is a bare value without labels or sample time", "use it in arithmetic with a vector")
+    raise AssertionError(f"the parser lets no {type(node).__name__} stand for a vector")
 
 
 def _read(node: promql.Expr, series: promql.VectorSelector, window: float | None, scope: _Scope) -> Read:
@@ -123,11 +135,17 @@ def _call(node: promql.Call, scope: _Scope) -> Node:
         scope.refuse(text, "it reads the clock and no series", "use it in arithmetic with a number, or after `and`")
     arg = _rows(vectors[0], scope)
     if name == "timestamp" and not isinstance(arg, Read):
-        scope.refuse(text, "on anything but a bare selector it gives the time of evaluation", "use `timestamp(x)` on the selector itself")
+        scope.refuse(
+            text,
+            "on anything but a bare selector it gives the time of evaluation",
+            "use `timestamp(x)` on the selector itself",
+        )
     if name in {"label_replace", "label_join"}:
         return Labels(text, arg, name, ", ".join(map(show, node.args[1:])), node.args[1].val)
     if name == "histogram_quantile":
-        found: Node = Group(text, arg, grouping(promql.AggModifier(promql.AggModifierType.Without, ["le"])), buckets=True)
+        found: Node = Group(
+            text, arg, grouping(promql.AggModifier(promql.AggModifierType.Without, ["le"])), buckets=True
+        )
         return Each(text, found, numbers) if numbers else found
     return Each(text, arg, numbers)
 
@@ -135,7 +153,7 @@ def _call(node: promql.Call, scope: _Scope) -> Node:
 def _binary(node: promql.BinaryExpr, scope: _Scope) -> Node:
     operator, how = str(node.op), node.modifier
     if how and (how.fill_values.lhs is not None or how.fill_values.rhs is not None):
-        scope.refuse(show(node), "`fill` puts a number where nothing was measured", "leave `fill` out")
+        scope.refuse(str(node), "`fill` puts a number where nothing was measured", "leave `fill` out")
     if operator in {"and", "unless", "or"}:
         return _set(node, operator, scope)
     filters = operator in _COMPARISONS and not (how and how.return_bool)
@@ -161,7 +179,11 @@ def _set(node: promql.BinaryExpr, operator: str, scope: _Scope) -> Node:
     if operator == "or" and not _reads_series(node.rhs):
         scope.refuse(f"or {other}", _MADE_UP, _LEAVE_OUT)
     if operator == "or" and scope.window:
-        scope.refuse(text, "inside a subquery nobody can tell which side gave which step", "put the subquery on each side of the `or`")
+        scope.refuse(
+            text,
+            "inside a subquery nobody can tell which side gave which step",
+            "put the subquery on each side of the `or`",
+        )
     left = _rows(node.lhs, scope)
     if operator == "unless":
         return Unless(text, left, other, match)
@@ -177,7 +199,7 @@ def _is_number(node: promql.Expr) -> bool:
         case promql.BinaryExpr():
             return _is_number(node.lhs) and _is_number(node.rhs)
         case promql.Call():
-            return node.func.return_type == promql.ValueType.Scalar
+            return bool(node.func.return_type == promql.ValueType.Scalar)
     return isinstance(node, promql.NumberLiteral)
 
 

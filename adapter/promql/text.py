@@ -1,7 +1,8 @@
 """PromQL trees printed back as PromQL. Law: what is printed means what was parsed.
 
-The parser's own `str()` does not keep it: version 0.12 prints label values unescaped, `[5m:]` as `[5m]`, and durations without their
-milliseconds. Binary expressions are always printed in parentheses, so precedence never has to be worked out again.
+The parser's own `str()` does not keep it: version 0.12 prints label values unescaped, `[5m:]` as `[5m]`, and durations
+without their milliseconds. Binary expressions are always printed in parentheses, so precedence never has to be worked
+out again.
 """
 
 import json
@@ -14,12 +15,12 @@ import promql_parser as promql
 _LABEL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _METRIC = re.compile(r"[A-Za-z_:][A-Za-z0-9_:]*\Z")
 _UNITS = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000))
-_MATCH_OPS = {
-    promql.MatchOp.Equal: "=",
-    promql.MatchOp.NotEqual: "!=",
-    promql.MatchOp.Re: "=~",
-    promql.MatchOp.NotRe: "!~",
-}
+_MATCH_OPS = (
+    (promql.MatchOp.Equal, "="),
+    (promql.MatchOp.NotEqual, "!="),
+    (promql.MatchOp.Re, "=~"),
+    (promql.MatchOp.NotRe, "!~"),
+)
 
 
 def quote(text: str) -> str:
@@ -28,7 +29,7 @@ def quote(text: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A PromQL duration in the largest unit that divides it, to the millisecond: 300 → `5m`, 1.5 → `1500ms`, −10 → `-10s`."""
+    """To the millisecond, in the largest unit that divides it: 300 → `5m`, 1.5 → `1500ms`, −10 → `-10s`."""
     ms = round(seconds * 1000)
     sign, ms = ("-", -ms) if ms < 0 else ("", ms)
     unit, size = next(((unit, size) for unit, size in _UNITS if ms and ms % size == 0), ("ms", 1))
@@ -43,14 +44,25 @@ def labels(names: tuple[str, ...]) -> str:
 class Selector(NamedTuple):
     """What a vector selector selects, apart from the range it may be read over.
 
-    `body` is name and matchers (`x{a="b"}`), `offset` seconds into the past, `metric` the exact name or "", `recorded` whether the name
-    (or a pattern for it) holds a colon, which by convention only recording rules do.
+    `body` is name and matchers (`x{a="b"}`), `offset` seconds into the past, `metric` the exact name or "", `names` the
+    patterns a name has to fit where there is no exact one (None: any name may).
     """
 
     body: str
     offset: float
     metric: str
-    recorded: bool
+    names: tuple[tuple[str, str], ...] | None
+
+    @property
+    def recorded(self) -> bool:
+        """Whether a colon stands in the name or in a pattern for it: by convention only recording rules have one."""
+        return ":" in self.metric or any(":" in pattern for _, pattern in self.names or ())
+
+    def may_read(self, name: str) -> bool:
+        """Whether series of this name can be selected; in doubt, yes."""
+        if self.metric:
+            return name == self.metric
+        return all(_fits(operator, pattern, name) for operator, pattern in self.names or ())
 
     def back(self, seconds: float) -> "Selector":
         return self._replace(offset=self.offset + seconds)
@@ -64,25 +76,33 @@ class Selector(NamedTuple):
 
 
 def selector(node: promql.VectorSelector) -> Selector:
-    matchers = node.matchers
-    names = [m.value for m in _every(matchers) if m.name == "__name__"]
-    exact = [m.value for m in matchers.matchers if m.name == "__name__" and m.op == promql.MatchOp.Equal]
-    metric = node.name or (exact[0] if exact else "")
+    matchers = node.matchers.matchers
+    names = tuple((_operator(m), m.value) for m in matchers if m.name == "__name__")
+    metric = node.name or next((value for operator, value in names if operator == "="), "")
     plain = node.name if node.name and _METRIC.match(node.name) else ""
-    own = [*([] if plain or not node.name else [f"__name__={quote(node.name)}"]), *map(_matcher, matchers.matchers)]
-    either = [",".join(map(_matcher, group)) for group in matchers.or_matchers]
+    own = [*([] if plain or not node.name else [f"__name__={quote(node.name)}"]), *map(_matcher, matchers)]
+    either = [",".join(map(_matcher, group)) for group in node.matchers.or_matchers]
     inside = " or ".join([*([",".join(own)] if own else []), *either])
     body = f"{plain}{{{inside}}}" if inside else plain
-    return Selector(body, _seconds(node.offset), metric, any(":" in name for name in (node.name or "", *names)))
+    return Selector(body, _seconds(node.offset), metric, None if either else names)
 
 
-def _every(matchers: promql.Matchers) -> list[promql.Matcher]:
-    return [*matchers.matchers, *(matcher for group in matchers.or_matchers for matcher in group)]
+def _fits(operator: str, pattern: str, name: str) -> bool:
+    if operator in {"=", "!="}:
+        return (name == pattern) is (operator == "=")
+    try:
+        return (re.fullmatch(pattern, name) is not None) is (operator == "=~")
+    except re.error:  # RE2 knows classes that Python does not
+        return True
 
 
 def _matcher(matcher: promql.Matcher) -> str:
     name = matcher.name if _LABEL.match(matcher.name) else quote(matcher.name)
-    return f"{name}{_MATCH_OPS[matcher.op]}{quote(matcher.value)}"
+    return f"{name}{_operator(matcher)}{quote(matcher.value)}"
+
+
+def _operator(matcher: promql.Matcher) -> str:
+    return next(text for op, text in _MATCH_OPS if op == matcher.op)  # the parser's enums cannot be dictionary keys
 
 
 def _seconds(delta: timedelta | None) -> float:
@@ -112,7 +132,7 @@ def grouping(modifier: promql.AggModifier | None) -> Grouping:
 
 
 class Matching(NamedTuple):
-    """How the rows of two vectors find each other: `on` these labels, or on all but these; which side is the many; what the one lends."""
+    """How the rows of two vectors find each other: on these labels or on all but these; what the one lends the many."""
 
     on: bool
     labels: tuple[str, ...]
@@ -121,7 +141,9 @@ class Matching(NamedTuple):
 
     def __str__(self) -> str:
         """Text between the operator and its right side, with spaces around it."""
-        found = f" {'on' if self.on else 'ignoring'} {labels(self.labels)}" if self.on or self.labels or self.many else ""
+        found = (
+            f" {'on' if self.on else 'ignoring'} {labels(self.labels)}" if self.on or self.labels or self.many else ""
+        )
         return f"{found} group_{self.many} {labels(self.lends)} " if self.many else f"{found} "
 
     @property
@@ -134,10 +156,8 @@ def matching(modifier: promql.BinModifier | None) -> Matching:
     if modifier is None:
         return Matching(on=False, labels=())
     found = modifier.matching
-    many = {
-        promql.VectorMatchCardinality.ManyToOne: "left",
-        promql.VectorMatchCardinality.OneToMany: "right",
-    }.get(modifier.card, "")
+    sides = ((promql.VectorMatchCardinality.ManyToOne, "left"), (promql.VectorMatchCardinality.OneToMany, "right"))
+    many = next((side for cardinality, side in sides if cardinality == modifier.card), "")
     return Matching(
         on=found is not None and found.type == promql.LabelModifierType.Include,
         labels=tuple(found.labels) if found else (),
@@ -146,7 +166,7 @@ def matching(modifier: promql.BinModifier | None) -> Matching:
     )
 
 
-def show(node: promql.Expr) -> str:
+def show(node: promql.Expr) -> str:  # noqa: PLR0911 - one return per kind of node
     """The expression as PromQL. `@` is not printed: it is refused before anything is derived."""
     match node:
         case promql.NumberLiteral():

@@ -1,8 +1,9 @@
 """When a row's inputs were sampled, as PromQL. Law: never younger than the truth.
 
-`times(node, leaf)` is an expression whose rows carry the labels of the node's value rows (without the metric name) and, as their value, the
-oldest sample time, in server seconds, that the leaf put into that row. `timestamp()` gives a sample's time on a bare selector only; on
-anything else Prometheus gives the time of evaluation, so it is applied at the leaf and carried up:
+`times(node, leaf)` is an expression whose rows carry the labels of the node's value rows (without the metric name) and,
+as their value, the oldest sample time, in server seconds, that the leaf put into that row. `timestamp()` gives a
+sample's time on a bare selector only; on anything else Prometheus gives the time of evaluation, so it is applied at the
+leaf and carried up:
 
     the leaf                          timestamp(sel), its own offset kept; over a range: of its newest sample
     any other leaf                    0 * its time: keeps the shape of joins and adds nothing
@@ -15,13 +16,14 @@ anything else Prometheus gives the time of evaluation, so it is applied at the l
     l or r                            T where its side gave the row, else time(): it put nothing into that row
     subquery e[r:s]                   max_over_time(T[r:s]), the newest sample it saw
 
-A range sees past staleness markers and `timestamp` does not: such a row has a value and no time, and a value without its times is withheld.
+A range sees past staleness markers and `timestamp` does not: such a row has a value and no time, and a value without
+its times is withheld.
 """
 
 from adapter.promql.tree import And, Each, Group, Join, Labels, Node, Or, Over, Pick, Read, Unless, first, holds
 
 
-def times(node: Node, leaf: int) -> str:
+def times(node: Node, leaf: int) -> str:  # noqa: PLR0911 - one return per kind of node
     """`leaf` is the index of a Read below `node`."""
     match node:
         case Read():
@@ -72,7 +74,7 @@ def _and(node: And, leaf: int) -> str:
 
 
 def _or(node: Or, leaf: int) -> str:
-    """Held to the value rows of the left side, since over a range its times and its values need not be there together."""
+    """Held to the left side's value rows: over a range its times and its values need not be there together."""
     if holds(node.left, leaf):
         ours, rest = times(node.left, leaf), f"({_zero(node.right)} + time())"
     else:

@@ -1,7 +1,7 @@
 """A query as what its parts do to rows: all that ages and vanished inputs are derived from.
 
-PromQL has some ninety functions and operators, but only ten things that matter to a sample's time; `parse` sorts every construct into
-one of these ten or refuses it. Every node keeps the PromQL `text` it came from.
+PromQL has some ninety functions and operators, but only ten things that matter to a sample's time; `parse` sorts every
+construct into one of these ten or refuses it. Every node keeps the PromQL `text` it came from.
 """
 
 from collections.abc import Iterator
@@ -10,15 +10,14 @@ from typing import Literal, TypeAlias
 
 from adapter.promql.text import Grouping, Matching, Selector
 
-Node: TypeAlias = "Read | Each | Labels | Group | Pick | Over | Join | And | Unless | Or"
-
 
 @dataclass(frozen=True, slots=True)
 class Read:
     """A leaf: series are read here.
 
-    `window`: seconds it is read over (its range and that of the subqueries around it), None for an instant; `shift`: seconds that
-    enclosing subqueries move it back, beyond the selector's own offset; `lends`: it stands where only labels are taken from.
+    `window`: seconds it is read over (its range and that of the subqueries around it), None for an instant; `shift`:
+    seconds that enclosing subqueries move it back, beyond the selector's own offset; `lends`: it stands where only
+    labels are taken from.
     """
 
     text: str
@@ -31,7 +30,7 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Each:
-    """Row for row: functions, arithmetic with a number. `numbers` are the vectors inside `scalar(…)` that go into every row."""
+    """Row for row: functions, arithmetic with a number. `numbers`: vectors inside `scalar(…)`, part of every row."""
 
     text: str
     arg: "Node"
@@ -51,7 +50,7 @@ class Labels:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Many rows become one: aggregations, and histogram_quantile (`buckets`), which takes the rows that differ in `le` together."""
+    """Many rows become one: aggregations, and histogram_quantile (`buckets`), which takes rows that differ in `le`."""
 
     text: str
     arg: "Node"
@@ -112,6 +111,9 @@ class Or:
     left: "Node"
     right: "Node"
     matching: Matching
+
+
+Node: TypeAlias = Read | Each | Labels | Group | Pick | Over | Join | And | Unless | Or
 
 
 def reads(node: Node) -> Iterator[Read]:

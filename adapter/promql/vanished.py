@@ -1,23 +1,24 @@
 """Inputs that an aggregation lost, as PromQL. Law: a sum over what is left never passes for the whole.
 
-When a series gets a staleness marker, `sum` goes on over the others and their times stay young. So for every leaf below an aggregation there
-is a query whose rows say: series that were read within the window are gone now. It groups by L, the labels of the outermost aggregation (the
-one whose rows are the result's), and by the object's labels where the leaf has them, so that a pod which is really gone can be told apart.
-A row concerns every value row that agrees with it on the labels that both have.
+When a series gets a staleness marker, `sum` goes on over the others and their times stay young. So for every leaf below
+an aggregation there is a query whose rows say: series that were read within the window are gone now. It groups by L,
+the labels of the outermost aggregation (the one whose rows are the result's), and by the object's labels where the leaf
+has them, so that a pod which is really gone can be told apart. A row concerns every value row that agrees with it on
+the labels that both have.
 
     sum by (namespace, pod) (x)              count by (namespace, pod) (present_over_time(x[w]) unless x)
     avg(x)                                   the same by the object's labels alone: it concerns the one row there is
     sum without (instance) (x)               count without (instance) (…), never without an object's label
-    histogram_quantile(φ, sum by (le, pod))  count by (pod) (…): `le` is dropped; without an inner aggregation: without (le)
+    histogram_quantile(φ, sum by (le, pod))  count by (pod) (…), `le` dropped; with no inner aggregation: without (le)
     sum by (ns) (max by (ns, pod) (x))       count by (ns, and the object's labels) (…): only the outermost counts
     sum by (pod) (a) / sum by (pod) (b)      one for a, one for b, each by its own aggregation
     x / on (ns) group_left () sum by (ns) (y)   by (ns) only: a lost y spoils every row of the namespace
-    avg by (app) (x * on (pod) group_left (app) y)   for x: lost x, joined with the `y` of the window, so that rows know their app
+    avg by (app) (x * on (pod) group_left (app) y)   for x: lost x joined with the window's y, to know its app
     avg(x * on (pod) y), avg(x and on (pod) y)       for x: lost x whose y was there within the window: the join filters
     label_replace around or below            the same call, around or below
 
-w is the range the leaf is read over, else the caller's window. Joins that say `ignoring` are passed by: a row too many makes an object partial
-for a while, a row too few would hide a loss.
+w is the range the leaf is read over, else the caller's window. Joins that say `ignoring` are passed by: a row too many
+makes an object partial for a while, a row too few would hide a loss.
 """
 
 from collections.abc import Sequence
@@ -28,7 +29,7 @@ from adapter.promql.tree import And, Each, Group, Join, Labels, Node, Or, Over, 
 
 
 def vanished(tree: Node, leaf: int, object_labels: Sequence[str], window: float) -> str | None:
-    """None where no aggregation stands above the leaf: what vanishes there takes its own row along. `window` in seconds."""
+    """None where no aggregation stands above the leaf: what vanishes there takes its row along. `window` in seconds."""
     return _Lost(leaf, window).above(tree, tuple(object_labels), ())
 
 
@@ -37,7 +38,7 @@ class _Lost(NamedTuple):
     window: float
 
     def above(self, node: Node, keep: tuple[str, ...], dropped: tuple[str, ...]) -> str | None:
-        """Down to the outermost aggregation. `keep`: labels of the object to group by; `dropped`: labels no result row has."""
+        """Down to the outermost aggregation. `keep`: object labels to group by; `dropped`: labels no result row has."""
         match node:
             case Labels():
                 inner = self.above(node.arg, _less(keep, (node.sets,)), dropped)
@@ -60,7 +61,7 @@ class _Lost(NamedTuple):
         side = "left" if holds(node.left, self.leaf) else "right"
         part = node.left if side == "left" else node.right
         shared = side == "right" if isinstance(node, And) else side == one_side(node.matching)
-        return part and self.above(part, () if shared else _less(keep, node.matching.lends), dropped)
+        return None if part is None else self.above(part, () if shared else _less(keep, node.matching.lends), dropped)
 
     def below(self, node: Node) -> str:
         """Lost series with all the labels they have and are lent; aggregations in between are passed by."""
@@ -95,10 +96,11 @@ class _Lost(NamedTuple):
         return _lend(lost, there, matching) if matching.lends else f"({lost} and{_match(matching)}{there})"
 
     def _and(self, node: And) -> str:
-        if node.right is None or holds(node.left, self.leaf):
+        if node.right is None:
+            return self.below(node.left)
+        if holds(node.left, self.leaf):
             lost = self.below(node.left)
-            filtered = node.matching.on and node.right is not None
-            return f"({lost} and{node.matching}{self.present(node.right)})" if filtered and node.right else lost
+            return f"({lost} and{node.matching}{self.present(node.right)})" if node.matching.on else lost
         lost = self.below(node.right)
         if node.matching.on:
             return f"({self.present(node.left)} and{node.matching}{lost})"

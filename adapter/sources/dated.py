@@ -4,18 +4,20 @@ A row without its time is no value; a time without its row is nothing. Which row
 labels, since the query was built so.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from adapter.promql.plan import NOW, TAG, Plan
-
 from adapter.core.errors import SourceError
 from adapter.core.lag import Heard, born
 from adapter.core.pods import PodIndex
 from adapter.core.points import Labels, ObjectKey, Point, Reading, Reason, Withheld
+from adapter.core.quantity import LARGEST_FOR_HPA
 from adapter.core.samples import Look, Row
+from adapter.promql.plan import Plan
+from adapter.promql.rows import NOW, TAG
 from adapter.sources.promapi import Sample
 
 NAME = "__name__"
@@ -127,8 +129,11 @@ def _reading(
 ) -> Reading:
     row = _labels(sample)
     extra = tuple((key, value) for key, value in row if key not in rules.labels.values())
-    if sample.value != sample.value or abs(sample.value) == float("inf"):
+    if not math.isfinite(sample.value):
         return Withheld(Reason.NOT_A_NUMBER, f"the query gives {sample.value}", rules.source, labels=extra)
+    if abs(sample.value) > LARGEST_FOR_HPA:
+        detail = f"{sample.value:g} is more than the HPA can count: it would read it as 0"
+        return Withheld(Reason.OUT_OF_RANGE, detail, rules.source, labels=extra)
     births: list[float] = []
     expiries: list[float] = []
     for index, (leaf, limit) in enumerate(zip(plan.leaves, rules.limits, strict=True)):

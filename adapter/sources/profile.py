@@ -5,8 +5,6 @@ They go the same way as pages: a frozen exporter or a false zero shows here too,
 
 from collections.abc import Callable, Sequence
 
-from adapter.promql.plan import device_rows
-
 from adapter.core.attribution import GpuMetric
 from adapter.core.errors import SourceError
 from adapter.core.pods import PodIndex
@@ -14,6 +12,7 @@ from adapter.core.profiles import families
 from adapter.core.rules import Pace
 from adapter.core.snapshot import Snapshot
 from adapter.core.timing import UNKNOWN_SCRAPE_INTERVAL
+from adapter.promql.rows import device_rows
 from adapter.sources.dated import looks
 from adapter.sources.devices import DeviceFeed
 from adapter.sources.intervals import REFRESH, STEPS, least_step

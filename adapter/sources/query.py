@@ -8,14 +8,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from adapter.promql.plan import Leaf, Plan, plan
-
 from adapter.core import timing
 from adapter.core.answer import EXPECTED_FOR
 from adapter.core.errors import SourceError, UndatableQuery
 from adapter.core.pods import PodIndex
 from adapter.core.points import ObjectKey, Point
 from adapter.core.snapshot import Snapshot
+from adapter.promql.plan import Leaf, Plan, plan
 from adapter.settings.groups import Metric
 from adapter.sources.dated import QueryRules, readings
 from adapter.sources.intervals import REFRESH, interval_of
@@ -33,7 +32,8 @@ class Learnt:
 
 
 class QueryReader:
-    """One metric's feed. ttl, read: seconds between our reads, and that a read may take."""
+    """One metric's feed. max_age: seconds, None for `auto`; ttl, read: seconds between our reads,
+    and that a read may take."""
 
     def __init__(
         self,
@@ -41,6 +41,7 @@ class QueryReader:
         server: PrometheusServer,
         metric: Metric,
         *,
+        max_age: float | None,
         ttl: float,
         read: float,
         clock: Callable[[], float],
@@ -49,6 +50,7 @@ class QueryReader:
         self.source = server.name
         self._server = server
         self._metric = metric
+        self._max_age = max_age
         self._ttl = ttl
         self._read = read
         self._clock = clock
@@ -93,7 +95,7 @@ class QueryReader:
     async def _ask(self) -> Learnt:
         metric = self._metric
         labels = tuple(metric.labels.values())
-        draft = self._plan(metric.max_age or timing.query(timing.UNKNOWN_SCRAPE_INTERVAL, self._ttl).limit)
+        draft = self._plan(self._max_age or timing.query(timing.UNKNOWN_SCRAPE_INTERVAL, self._ttl).limit)
         intervals = await self._intervals()
         recorded = await self._recorded(draft, labels)
         limits = []
@@ -108,7 +110,7 @@ class QueryReader:
 
     def _limit(self, leaf: Leaf, auto: float) -> float:
         """A pod's labels hardly change: what only lends them may be three times as old."""
-        return 3 * auto if leaf.role == "labels" else self._metric.max_age or auto
+        return 3 * auto if leaf.role == "labels" else self._max_age or auto
 
     def _plan(self, vanish_window: float) -> Plan:
         return plan(self._metric.query or "", tuple(self._metric.labels.values()), vanish_window)

@@ -7,11 +7,10 @@ dates its sample. What was not yet remembered then is assumed to have been at th
 from collections import deque
 from collections.abc import Mapping, Sequence
 
-from adapter.promql.plan import NOW, TAG
-from adapter.promql.recording import RecordingRule, Sources, sources_of
-
 from adapter.core import timing
 from adapter.core.points import Labels
+from adapter.promql.recorded import RecordingRule, Sources, sources_of
+from adapter.promql.rows import NOW, TAG
 from adapter.sources.intervals import interval_of
 from adapter.sources.promapi import Rule
 from adapter.sources.prometheus import PrometheusServer
