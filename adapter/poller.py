@@ -83,6 +83,8 @@ class PagePoller:
         else:
             self._feed.take(look, pace, line.pods())
             line.telemetry.look(pace.source, "ok", line.now() - began)
+            if exporter.skipped:
+                line.telemetry.skipped(pace.source, exporter.skipped)
         self._dirty.set()
 
     async def watch(self, exporter: Exporter, pace: Pace) -> None:
@@ -93,7 +95,10 @@ class PagePoller:
     async def publish(self) -> None:
         """Puts the union of all looks into the store whenever some have ended."""
         while True:
-            self._line.store.put(self._feed.snapshot())
+            snapshot = self._feed.snapshot()
+            self._line.store.put(snapshot)
+            failing = self._feed.failing
+            self._line.telemetry.targets(snapshot.source, self._feed.known - failing, failing)
             await self._dirty.wait()
             self._dirty.clear()
             await asyncio.sleep(PUBLISH)

@@ -71,6 +71,8 @@ def parse(query: str) -> Node:
 def _remedy(error: str) -> str:
     if "expected type matrix" in error and "got vector" in error:
         return "give the function its window, as in `rate(x[5m])`"
+    if "escape sequence" in error:
+        return r'double the backslash and use double quotes, as in `"\\d+"`'
     return _DIALECT
 
 

@@ -44,7 +44,7 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`query`: the user's, unchanged; `combined`: what to send; `window`: the longest range of a value leaf, seconds."""
+    """`query`: the user's, unchanged; `combined`: what to send; `window`: longest range of a value leaf in seconds."""
 
     query: str
     leaves: tuple[Leaf, ...]

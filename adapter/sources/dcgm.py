@@ -19,7 +19,10 @@ ACCEPT = "text/plain;version=0.0.4"  # keeps Prometheus libraries from answering
 
 
 class Exporter:
-    """One exporter. Not to be looked at twice at once: each look uses what the last one learnt of the page's labels."""
+    """One exporter. Not to be looked at twice at once: each look uses what the last one learnt of the page's labels.
+
+    skipped: rows of the last good look that could not be read.
+    """
 
     def __init__(self, source: str, url: str, dcgm: Dcgm, wanted: Wanted, http: aiohttp.ClientSession) -> None:
         self.url = url
@@ -41,7 +44,7 @@ class Exporter:
             raise SourceError("malformed" if body.content else "empty", "its page is cut off or empty")
         page = scan(body.content, self._wanted, self._blocks)
         self._blocks = page.blocks
-        self.skipped += page.skipped
+        self.skipped = page.skipped
         if not _shows_a_gpu(page):
             raise SourceError("empty", "its page has no GPU row")
         return Look(self._source, self.url, body.sent, body.sent, began_wall, page.rows)

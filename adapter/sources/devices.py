@@ -81,6 +81,10 @@ class DeviceFeed:
         return replace(self._empty, taken=taken, readings=readings, trouble=self._trouble())
 
     @property
+    def known(self) -> int:
+        return len(self._targets)
+
+    @property
     def failing(self) -> int:
         return sum(1 for state in self._targets.values() if state.trouble)
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from adapter.api.handlers import Reads
 from adapter.core.answer import Catalog, Served
-from adapter.core.points import ObjectKey, Point, Reading, Reason, Withheld
 from adapter.core.pods import Pod, PodIndex
+from adapter.core.points import ObjectKey, Point, Reading, Reason, Withheld
 from adapter.core.snapshot import Snapshot
 
 NOW = 10_000.0
@@ -44,7 +44,7 @@ def catalog(*entries: Served) -> Catalog:
 
 
 def snapshot(metric: str, readings: Mapping[ObjectKey, Reading]) -> Snapshot:
-    had = {key: NOW - 3 for key in readings}
+    had = dict.fromkeys(readings, NOW - 3)
     return Snapshot("feed", "exporters", NOW - 1, {metric: {k: (r,) for k, r in readings.items()}}, had)
 
 

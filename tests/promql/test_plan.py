@@ -12,6 +12,7 @@ from tests.promql.expressions import expressions
 
 POD = ("namespace", "pod")
 GPU_OF_APP = "avg by (label_app) (util * on (namespace, pod) group_left (label_app) kube_pod_labels)"
+LENT = "+ on (namespace, pod) group_left (label_app)"
 BUCKETS = "histogram_quantile(0.9, sum by (le, pod) (rate(b_bucket[5m])))"
 
 TIMES = [
@@ -61,8 +62,8 @@ TIMES = [
         "join that lends",
         GPU_OF_APP,
         [
-            "min by (label_app) ((timestamp(util) + on (namespace, pod) group_left (label_app) 0 * timestamp(kube_pod_labels)))",
-            "min by (label_app) ((0 * timestamp(util) + on (namespace, pod) group_left (label_app) timestamp(kube_pod_labels)))",
+            f"min by (label_app) ((timestamp(util) {LENT} 0 * timestamp(kube_pod_labels)))",
+            f"min by (label_app) ((0 * timestamp(util) {LENT} timestamp(kube_pod_labels)))",
         ],
     ),
     (
@@ -204,10 +205,10 @@ def test_what_is_supported_can_always_be_derived_and_parsed_again(query: str) ->
 @given(expressions)
 def test_timestamp_is_only_ever_asked_of_a_bare_selector(query: str) -> None:
     """On anything else Prometheus answers with the time of evaluation: an age of nothing."""
-    asked = []
+    nodes: list[promql_parser.Expr] = []
     for leaf in plan(query, POD, 40.0).leaves:
-        promql_parser.walk(promql_parser.parse(leaf.times), lambda node: asked.append(node))
-    calls = [node for node in asked if isinstance(node, promql_parser.Call) and node.func.name == "timestamp"]
+        promql_parser.walk(promql_parser.parse(leaf.times), nodes.append)
+    calls = [node for node in nodes if isinstance(node, promql_parser.Call) and node.func.name == "timestamp"]
     assert calls
     assert all(isinstance(call.args[0], promql_parser.VectorSelector) for call in calls)
 
