@@ -103,10 +103,7 @@ def test_secret_is_hidden(log: logging.Logger, fmt: Format, fields: dict[str, st
 def test_secret_in_a_traceback_is_hidden(log: logging.Logger, fmt: Format) -> None:
     stream = io.StringIO()
     configure("info", fmt, stream)
-    try:
-        raise RuntimeError("https://me:hunter2@host")
-    except RuntimeError:
-        log.exception("request_failed")
+    log.error("request_failed", exc_info=RuntimeError("https://me:hunter2@host"))
     assert "RuntimeError" in stream.getvalue()
     assert "hunter2" not in stream.getvalue()
 

@@ -10,7 +10,7 @@ import os
 import ssl
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -77,15 +77,21 @@ def _no_password() -> str:
     raise ValueError("the key is encrypted; give one that is not")  # OpenSSL would ask the terminal, for ever
 
 
-@contextmanager
-def as_file(content: bytes) -> Iterator[str]:
+def as_file(content: bytes) -> AbstractContextManager[str]:
     """A path that reads as `content`, since the ssl module takes nothing else: in memory where the system has that."""
-    if not hasattr(os, "memfd_create"):
-        with tempfile.NamedTemporaryFile() as file:  # readable by us alone, gone when closed
-            file.write(content)
-            file.flush()
-            yield file.name
-        return
+    return in_memory(content) if hasattr(os, "memfd_create") else on_disk(content)
+
+
+@contextmanager
+def on_disk(content: bytes) -> Iterator[str]:
+    with tempfile.NamedTemporaryFile() as file:  # readable by us alone, gone when closed
+        file.write(content)
+        file.flush()
+        yield file.name
+
+
+@contextmanager
+def in_memory(content: bytes) -> Iterator[str]:
     descriptor = os.memfd_create("tls")
     try:
         with open(descriptor, "wb", closefd=False) as file:

@@ -112,7 +112,7 @@ def _objects(ask: Ask, snapshots: Sequence[Snapshot], pods: PodIndex) -> list[Ob
 def _reading(ask: Ask, key: ObjectKey, snapshots: Sequence[Snapshot], now: float) -> Reading:
     """What the feeds say of one object, as one reading."""
     said = [_one(known, ask.metric_selector, s.source) for s in snapshots if (known := s.of(ask.metric, key))]
-    return younger(said, now) if said else Withheld(Reason.MISSING, _unseen(snapshots), "")
+    return younger(said, now) if said else _unseen(snapshots)
 
 
 def _one(known: Sequence[Reading], selector: Selector, source: str) -> Reading:
@@ -130,10 +130,14 @@ def _one(known: Sequence[Reading], selector: Selector, source: str) -> Reading:
     return min(points, key=lambda point: (point.expires, point.born))
 
 
-def _unseen(snapshots: Sequence[Snapshot]) -> str:
-    if all(snapshot.taken is None for snapshot in snapshots):
-        return "no read of its source has succeeded yet"
-    return "no source shows it"
+def _unseen(snapshots: Sequence[Snapshot]) -> Withheld:
+    """An object that no source has a word on."""
+    source = snapshots[0].source if snapshots else ""
+    if any(snapshot.taken is not None for snapshot in snapshots):
+        return Withheld(Reason.MISSING, "no source shows it", source)
+    if any(snapshot.trouble for snapshot in snapshots):
+        return Withheld(Reason.SOURCE_ERROR, "no read of its source has succeeded yet", source)
+    return Withheld(Reason.PENDING, "its source has not been read yet", source)
 
 
 def _expected(

@@ -124,10 +124,11 @@ class Exporter:
     epoch: float = 1_700_000_000.0
     spells: tuple[Spell, ...] = ()
 
-    def collected_at(self, now: float) -> float:
-        """When the values on the page of `now` were measured."""
+    def collected_at(self, now: float, *, profiling: bool = False) -> float:
+        """When the values on the page of `now` were measured; profiling: those of the DCGM_FI_PROF families."""
+        stops = (Fault.FREEZE, Fault.PROF_FREEZE) if profiling else (Fault.FREEZE,)
         at = self._last_collect(now - self._lag)
-        while freezes := [s.start for s in self.spells if s.fault is Fault.FREEZE and s.reigns(at)]:
+        while freezes := [s.start for s in self.spells if s.fault in stops and s.reigns(at)]:
             at = self._last_collect(math.nextafter(min(freezes), -math.inf))
         return at
 
@@ -140,19 +141,20 @@ class Exporter:
         named = Fault.LOST_LABELS not in reigning(self.spells, built)
         stamp = f" {(self.epoch + collected) * 1000:.0f}" if Fault.TIMESTAMPS in reigning(self.spells, built) else ""
         util = next((f for f in reigning(self.spells, collected) if f in MEASURED), None)
-        rows = [(self._labels(gpu, named=named), self.measured(gpu, collected)) for gpu in self.gpus]
+        profiled = self.collected_at(now, profiling=True)
+        rows = [(self._labels(gpu, named=named), self.measured(gpu, collected, profiled)) for gpu in self.gpus]
         return "".join(_family(family, rows, stamp, util) for family in FAMILIES).encode()
 
     def truth(self, t: float) -> Mapping[Device, float]:
         """What GPU_UTIL would be if it were collected at `t`: percent, 0–100."""
         return {gpu.device: 100 * gpu.load.at(t) for gpu in self.gpus}
 
-    def measured(self, gpu: Gpu, at: float) -> Measured:
-        """A GPU's numbers in a collect at `at`."""
-        load, noise = gpu.load.at(at), _noise(f"{gpu.uuid} {at!r}")
-        engine = min(max(load + JITTER * noise, 0.0001), 0.9999) if load else 0.0
-        watts = IDLE_WATTS + (BUSY_WATTS - IDLE_WATTS) * load + noise
-        return Measured(100 * load, engine, round(BOARD_MIB * gpu.memory(at)), watts, self._energy(gpu, at))
+    def measured(self, gpu: Gpu, at: float, profiled: float) -> Measured:
+        """A GPU's numbers in a collect at `at`, with the ratios of a collect at `profiled`."""
+        load = gpu.load.at(at)
+        watts = IDLE_WATTS + (BUSY_WATTS - IDLE_WATTS) * load + _noise(f"{gpu.uuid} {at!r}")
+        memory = round(BOARD_MIB * gpu.memory(at))
+        return Measured(100 * load, _engine(gpu, profiled), memory, watts, self._energy(gpu, at))
 
     @property
     def _lag(self) -> float:
@@ -204,6 +206,12 @@ def _family(family: Family, rows: list[tuple[str, Measured]], stamp: str, util: 
         text = _UTIL_TEXT[util] if util else family.text(measured)
         lines.append(f"{family.name}{{{labels}}} {text}{stamp}")
     return "\n".join(lines) + "\n"
+
+
+def _engine(gpu: Gpu, at: float) -> float:
+    """Near the load but never twice the same, as averages are; an idle engine is plainly 0."""
+    load = gpu.load.at(at)
+    return min(max(load + JITTER * _noise(f"{gpu.uuid} {at!r}"), 0.0001), 0.9999) if load else 0.0
 
 
 def _noise(seed: str) -> float:

@@ -13,6 +13,7 @@ class Fault(StrEnum):
     """Where several of one kind reign at once, the first in this order is seen."""
 
     FREEZE = "freeze"  # collects stop, the page is served on
+    PROF_FREEZE = "prof_freeze"  # profiling ratios stand still, what the driver says moves on
     ENERGY_RESET = "energy_reset"  # the energy counter begins at 0 again (driver reloaded)
 
     NAN = "nan"  # GPU_UTIL is NaN

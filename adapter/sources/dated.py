@@ -78,13 +78,18 @@ class QueryRules:
     refresh: float = 0.0
     recorded: Mapping[int, Callable[[Labels, float], float]] = field(default_factory=lambda: MappingProxyType({}))
 
+    @property
+    def pod_labels(self) -> tuple[str, str]:
+        """The labels of an input that name its pod, (namespace, pod), also where the object is none."""
+        return self.labels.get("namespace", "namespace"), self.labels.get("pod", "pod")
+
 
 def readings(
     plan: Plan, samples: Sequence[Sample], rules: QueryRules, heard: Heard, lag: float, pods: PodIndex
 ) -> dict[ObjectKey, tuple[Reading, ...]]:
     """Every object that the rows describe, with what may be said of it. Rows that name no object are left out."""
     times: dict[tuple[str, Labels], float] = {}
-    vanished: set[ObjectKey] = set()
+    lost: list[Labels] = []
     values: list[Sample] = []
     for sample in samples:
         tag = sample.labels.get(TAG, "")
@@ -92,24 +97,46 @@ def readings(
             values.append(sample)
         elif tag[0] == "t":
             times[tag, _labels(sample)] = sample.value
-        elif tag[0] == "c" and (key := _object(sample, rules.labels)):
-            vanished.add(key)
-    lost = {key for key in vanished if key.resource != "pods" or _counts(key, pods)}
+        elif tag[0] == "c" and _missed(sample, rules.pod_labels, pods):
+            lost.append(_labels(sample))
+    losses = Losses(lost)
     found: dict[ObjectKey, list[Reading]] = defaultdict(list)
     for sample in values:
         key = _object(sample, rules.labels)
         if key is None:
             continue
-        if key in lost:
+        if losses.concern(_labels(sample)):
             found[key].append(Withheld(Reason.PARTIAL, "some of the series it is made of are gone", rules.source))
         else:
             found[key].append(_reading(plan, sample, times, rules, heard, lag))
     return {key: tuple(said) for key, said in found.items()}
 
 
-def _counts(key: ObjectKey, pods: PodIndex) -> bool:
-    """A pod that is gone or going is no input that anybody misses."""
-    pod = pods.get(key.namespace, key.name)
+class Losses:
+    """Rows that say which inputs are gone: each concerns every value that agrees with it on the labels both have."""
+
+    def __init__(self, lost: Iterable[Labels]) -> None:
+        self._by_names: dict[tuple[str, ...], set[Labels]] = defaultdict(set)
+        for labels in lost:
+            self._by_names[tuple(name for name, _ in labels)].add(labels)
+
+    def concern(self, row: Labels) -> bool:
+        own = dict(row)
+        return any(self._agrees(own, names, rows) for names, rows in self._by_names.items())
+
+    @staticmethod
+    def _agrees(own: Mapping[str, str], names: tuple[str, ...], rows: set[Labels]) -> bool:
+        if all(name in own for name in names):
+            return tuple((name, own[name]) for name in names) in rows
+        return any(all(own.get(name, value) == value for name, value in labels) for labels in rows)
+
+
+def _missed(sample: Sample, pod_labels: tuple[str, str], pods: PodIndex) -> bool:
+    """An input that left with its pod is missed by nobody; one that names no pod always is."""
+    namespace, name = (sample.labels.get(label, "") for label in pod_labels)
+    if not namespace or not name:
+        return True
+    pod = pods.get(namespace, name)
     return pod is not None and not pod.deleting
 
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from adapter.core.errors import SourceError
-from adapter.core.timing import UNKNOWN_SCRAPE_INTERVAL
 from adapter.sources.prometheus import PrometheusServer
 
 REFRESH = 60.0  # seconds between looks at the targets API
+RETRY = 5.0  # seconds, while something is not known yet
 STEPS = 10
 
 
@@ -27,8 +27,8 @@ def slowest(targets: Iterable[tuple[str, str]], intervals: Mapping[tuple[str, st
 
 async def interval_of(
     server: PrometheusServer, selector: str, targets: str, intervals: Mapping[tuple[str, str], float]
-) -> float:
-    """Seconds between the samples of a selector.
+) -> float | None:
+    """Seconds between the samples of a selector; None: nothing tells yet.
 
     targets: the query that names the (job, instance) pairs behind it. Raises SourceError.
     """
@@ -38,14 +38,13 @@ async def interval_of(
         return known
     one = await server.rows(f"topk(1, {selector})")
     if not one:
-        return UNKNOWN_SCRAPE_INTERVAL
+        return None
     matchers = ", ".join(f'{key}="{_escape(value)}"' for key, value in sorted(one[0].labels.items()))
     try:
         series = await server.raw("{" + matchers + "}[15m]")
     except SourceError:
-        return UNKNOWN_SCRAPE_INTERVAL
-    steps = [step for s in series if (step := least_step(s.times)) is not None]
-    return min(steps, default=UNKNOWN_SCRAPE_INTERVAL)
+        return None
+    return min((step for s in series if (step := least_step(s.times)) is not None), default=None)
 
 
 def _escape(value: str) -> str:

@@ -17,18 +17,22 @@ from adapter.core.snapshot import Snapshot
 from adapter.promql.plan import Leaf, Plan, plan
 from adapter.settings.groups import Metric
 from adapter.sources.dated import QueryRules, readings
-from adapter.sources.intervals import REFRESH, interval_of
+from adapter.sources.intervals import REFRESH, RETRY, interval_of
 from adapter.sources.prometheus import PrometheusServer
 from adapter.sources.recorded import RecordedLeaf
 
 
 @dataclass(frozen=True, slots=True)
 class Learnt:
-    """What the server told: the plan, each leaf's limit in seconds, and the leaves that a recording rule writes."""
+    """What the server told: the plan, each leaf's limit in seconds, and the leaves that a recording rule writes.
+
+    until: when to ask again, seconds on our clock.
+    """
 
     plan: Plan
     limits: tuple[float, ...]
     recorded: Mapping[int, RecordedLeaf]
+    until: float
 
 
 class QueryReader:
@@ -55,7 +59,6 @@ class QueryReader:
         self._read = read
         self._clock = clock
         self._learnt: Learnt | None = None
-        self._learnt_at = float("-inf")
         self._had: dict[ObjectKey, float] = {}
 
     async def read(self, pods: PodIndex) -> Snapshot:
@@ -87,9 +90,8 @@ class QueryReader:
         )
 
     async def _learn(self) -> Learnt:
-        if self._learnt is None or self._clock() - self._learnt_at >= REFRESH:
+        if self._learnt is None or self._clock() >= self._learnt.until:
             self._learnt = await self._ask()
-            self._learnt_at = self._clock()
         return self._learnt
 
     async def _ask(self) -> Learnt:
@@ -99,21 +101,25 @@ class QueryReader:
         intervals = await self._intervals()
         recorded = await self._recorded(draft, labels)
         limits = []
+        complete = True
         for index, leaf in enumerate(draft.leaves):
             if index in recorded:
-                interval = await recorded[index].learn(self._server, intervals)
+                known = await recorded[index].learn(self._server, intervals)
             else:
-                interval = await interval_of(self._server, leaf.selector, leaf.targets, intervals)
+                known = await interval_of(self._server, leaf.selector, leaf.targets, intervals)
+            complete = complete and known is not None
+            interval = known or timing.UNKNOWN_SCRAPE_INTERVAL
             auto = timing.query(interval, self._ttl, self._read, metric.exporter_refresh).limit
             limits.append(self._limit(leaf, auto))
-        return Learnt(self._plan(max(limits)), tuple(limits), MappingProxyType(recorded))
+        until = self._clock() + (REFRESH if complete else RETRY)
+        return Learnt(self._plan(max(limits)), tuple(limits), MappingProxyType(recorded), until)
 
     def _limit(self, leaf: Leaf, auto: float) -> float:
         """A pod's labels hardly change: what only lends them may be three times as old."""
         return 3 * auto if leaf.role == "labels" else self._max_age or auto
 
     def _plan(self, vanish_window: float) -> Plan:
-        return plan(self._metric.query or "", tuple(self._metric.labels.values()), vanish_window)
+        return plan(self._metric.query or "", input_labels(self._metric), vanish_window)
 
     async def _intervals(self) -> Mapping[tuple[str, str], float]:
         """A server without a targets API (Thanos, Mimir) is no fault: the samples tell then."""
@@ -147,3 +153,9 @@ class QueryReader:
             return {index: RecordedLeaf.listed(leaf.metric, rules, labels, self._read) for index, leaf in found.items()}
         except UndatableQuery as error:
             raise SourceError("malformed", f"records a series whose sources have no age: {error}") from None
+
+
+def input_labels(metric: Metric) -> tuple[str, ...]:
+    """The labels by which inputs are told apart: the object's, and the pod's, so that one that left is not missed."""
+    named = {"namespace": "namespace", "pod": "pod", **metric.labels}
+    return tuple(dict.fromkeys(named.values()))

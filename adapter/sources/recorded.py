@@ -41,15 +41,21 @@ class RecordedLeaf:
             known.setdefault(rule.name, []).append(RecordingRule(rule.name, rule.query, rule.interval))
         return cls(sources_of(name, known), labels, read, timing.UNKNOWN_SCRAPE_INTERVAL)
 
-    async def learn(self, server: PrometheusServer, intervals: Mapping[tuple[str, str], float]) -> float:
-        """Seconds between new values: the rule's interval and its slowest source's. Raises SourceError."""
+    async def learn(self, server: PrometheusServer, intervals: Mapping[tuple[str, str], float]) -> float | None:
+        """Seconds between new values: the rule's interval and its slowest source's; None: not known yet.
+
+        Raises SourceError.
+        """
         if self._sources is None:
-            return timing.UNKNOWN_SCRAPE_INTERVAL
+            return None
         scrapes = [
             await interval_of(server, selector, f"group by (job, instance) ({selector})", intervals)
             for selector in self._sources.selectors
         ]
-        slowest = max(scrapes, default=timing.UNKNOWN_SCRAPE_INTERVAL)
+        known = [scrape for scrape in scrapes if scrape is not None]
+        if len(known) < len(scrapes):
+            return None
+        slowest = max(known)
         self._assumed = self._sources.interval + timing.query(slowest, 0.0, self._read).limit
         return self._sources.interval + slowest
 

@@ -36,7 +36,7 @@ def fails(url: str) -> Reply:
 
 
 def same_as_prometheus_adapter(recorded: dict[str, Any]) -> bool:
-    """Not where we differ on purpose: an empty selection is 200, a bad metric selector 400, and nodes have namespaces."""
+    """Not where we differ on purpose: empty selections are 200, bad metric selectors 400, nodes namespaced."""
     url = recorded["request"]
     return recorded["code"] >= 400 and not any(
         part in url for part in ("app%3Dnone", "metricLabelSelector=%28", "namespaces/ml-a/nodes")

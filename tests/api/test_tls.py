@@ -1,6 +1,5 @@
 """The certificate that is served, seen by a client through a handshake in memory."""
 
-import os
 import ssl
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -11,7 +10,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from adapter.api.tls import Certificates, Files, as_file, context, self_signed
+from adapter.api.tls import Certificates, Files, as_file, context, on_disk, self_signed
 
 WALL = datetime(2026, 5, 28, tzinfo=UTC).timestamp()
 SERVICE = "fresh-metrics-adapter.monitoring.svc"
@@ -132,6 +131,13 @@ def test_key_leaves_no_file_behind() -> None:
     assert not Path(path).exists()
 
 
+def test_key_on_a_disk_is_ours_alone_and_removed_at_once() -> None:
+    with on_disk(b"secret") as path:
+        assert Path(path).read_bytes() == b"secret"
+        assert Path(path).stat().st_mode & 0o077 == 0
+    assert not Path(path).exists()
+
+
 def test_renewed_secret_is_served_at_the_next_handshake(tmp_path: Path) -> None:
     mounted, failures = Mounted(tmp_path), Failures()
     first, second = self_signed([], WALL), self_signed([], WALL)
@@ -154,7 +160,7 @@ def foreign_key(root: Mounted, good: bytes) -> None:
 
 def no_file(root: Mounted, good: bytes) -> None:
     root.renew(*halves(good))
-    os.unlink(os.path.realpath(root.files.certificate))  # noqa: PTH108, PTH118 - the link must stay
+    Path(root.files.certificate).resolve().unlink()
 
 
 @pytest.mark.parametrize("fault", [broken_file, foreign_key, no_file], ids=lambda fault: fault.__name__)

@@ -123,6 +123,15 @@ def test_frozen_page_is_byte_identical_and_healthy_again_afterwards(pages: str) 
     assert frozen.page(95.0) == healthy.page(95.0) != frozen.page(89.0)
 
 
+def test_profiling_can_stand_still_while_the_driver_is_read_on() -> None:
+    healthy, hurt = exporter(), exporter(Spell(Fault.PROF_FREEZE, 42.0))
+    assert hurt.collected_at(60.0) == 56.0
+    assert hurt.collected_at(60.0, profiling=True) == 41.0
+    then, now = numbers(healthy.page(41.0)), numbers(healthy.page(60.0))
+    for name, shown in numbers(hurt.page(60.0)).items():
+        assert shown == (then if name.startswith("DCGM_FI_PROF_") else now)[name]
+
+
 def test_collect_that_falls_on_the_start_of_a_freeze_does_not_happen() -> None:
     assert exporter(Spell(Fault.FREEZE, 41.0)).collected_at(60.0) == 36.0
     assert exporter(Spell(Fault.FREEZE, 36.0, 42.0), Spell(Fault.FREEZE, 20.0, 36.0)).collected_at(45.0) == 16.0

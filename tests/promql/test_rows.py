@@ -7,11 +7,11 @@ from adapter.promql.rows import device_rows
 
 def test_device_rows_hold_value_and_time_of_every_family_and_the_clock() -> None:
     assert device_rows(["UTIL", "ENERGY"]).splitlines() == [
-        'label_replace({__name__="UTIL"}, "fresh_q", "v0", "", "")',
-        'or label_replace(timestamp({__name__="UTIL"}), "fresh_q", "t0", "", "")',
-        'or label_replace({__name__="ENERGY"}, "fresh_q", "v1", "", "")',
-        'or label_replace(timestamp({__name__="ENERGY"}), "fresh_q", "t1", "", "")',
-        'or label_replace(vector(time()), "fresh_q", "now", "", "")',
+        '((label_replace({__name__="UTIL"}, "fresh_q", "v0", "", "")',
+        'or label_replace(timestamp({__name__="UTIL"}), "fresh_q", "t0", "", ""))',
+        'or (label_replace({__name__="ENERGY"}, "fresh_q", "v1", "", "")',
+        'or (label_replace(timestamp({__name__="ENERGY"}), "fresh_q", "t1", "", "")',
+        'or label_replace(vector(time()), "fresh_q", "now", "", ""))))',
     ]
 
 

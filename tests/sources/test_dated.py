@@ -75,6 +75,25 @@ def test_row_that_names_no_object_is_left_out() -> None:
     assert read(Sample({"namespace": "ml"}, 4)) is None
 
 
+@pytest.mark.parametrize(
+    ("lost", "concerned"),
+    [
+        pytest.param({"namespace": "ml", "pod": "p-0"}, True, id="its own"),
+        pytest.param({"namespace": "ml", "pod": "p-1"}, False, id="another pod's"),
+        pytest.param({"namespace": "ml"}, True, id="shared by its namespace"),
+        pytest.param({"namespace": "other"}, False, id="another namespace's"),
+        pytest.param({}, True, id="shared by all"),
+        pytest.param({"gpu": "0"}, True, id="by a label that the value lacks"),
+    ],
+)
+def test_loss_concerns_every_value_that_agrees_on_the_labels_both_have(lost: dict[str, str], concerned: bool) -> None:
+    known = PodIndex([Pod("ml", name, started=0.0) for name in ("p-0", "p-1")])
+    rules = QueryRules("queue", "prom", {"namespace": "namespace", "pod": "pod"}, (34.0,))
+    samples = [value(4), row("t0", SERVER - 7), Sample({**lost, TAG: "c0"}, 1)]
+    (reading,) = readings(SUM, samples, rules, HEARD, 0.0, known)[KEY]
+    assert isinstance(reading, Withheld) is concerned
+
+
 def test_input_that_left_with_its_pod_makes_nothing_partial() -> None:
     rules = QueryRules("queue", "prom", {"namespace": "namespace", "pod": "pod"}, (34.0,))
     gone = [Sample({**POD, "pod": "gone"}, 4), row("t0", SERVER - 1, pod="gone"), row("c0", 1, pod="gone")]

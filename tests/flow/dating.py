@@ -1,0 +1,136 @@
+"""A rig that drives the pure chain as the write line does, against simulated exporters that know the truth.
+
+Page → rows → devices → heartbeat → attribution → reduction → decision. Memory in use spells the time of its collect,
+and profiling ratios never repeat: so what is served tells its own true age, without assuming the code under test.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from adapter.core.attribution import GpuMetric, Part, attribute
+from adapter.core.freshness import decide
+from adapter.core.gpu import Owner, devices
+from adapter.core.heartbeat import History, follow
+from adapter.core.pods import Pod, PodIndex
+from adapter.core.points import Point, Reading
+from adapter.core.profiles import ENGINE, PROFILES
+from adapter.core.reduce import pod_readings
+from adapter.core.rules import Pace
+from adapter.core.samples import Look, Row
+from adapter.core.timing import CONTAINER_SETTLES
+from adapter.demo.exporter import GPU_UTIL, Exporter
+
+UTIL, ACTIVE, MEMORY = "gpu_utilization", "gpu_engine_active", "gpu_memory_used_bytes"
+MIB = 1 << 20
+SERVED = {GPU_UTIL: (UTIL, 1), ENGINE: (ACTIVE, 1), "DCGM_FI_DEV_FB_USED": (MEMORY, MIB)}  # family → metric, scale
+METRICS = tuple(GpuMetric(name, profile, combine="min") for name, profile in PROFILES.items())  # min: the oldest memory
+OWNER = Owner("ml", "p-0")
+WALL = 1e9  # Unix time when our clock shows 0
+SPAN = 4000.0  # seconds that memory can spell, in steps of 50 ms
+ROUNDING = 1e-6  # seconds by which sums of floats may differ
+
+
+def spelled(t: float) -> float:
+    """The share of memory in use that says: measured at `t`."""
+    return t / SPAN
+
+
+_ROW = re.compile(r"(\w+)\{(.*)\} (\S+)(?: (\d+))?")
+_LABEL = re.compile(r'(\w+)="([^"]*)"')
+
+
+def rows(page: bytes) -> Iterator[Row]:
+    for name, labels, value, wall in _ROW.findall(page.decode()):
+        yield Row(name, dict(_LABEL.findall(labels)), float(value), float(wall) / 1000 if wall else None)
+
+
+class Glance(NamedTuple):
+    """One look: it begins at `began`, the page is made at `made`, and its readings are here at `ended`."""
+
+    began: float
+    made: float
+    ended: float
+
+
+class Event(NamedTuple):
+    glance: Glance
+    target: "Target"
+
+
+@dataclass(eq=False)
+class Target:
+    """One exporter and what is remembered of it."""
+
+    exporter: Exporter
+    pace: Pace
+    history: History = field(default_factory=History)
+    part: Part = field(default_factory=lambda: Part(""))
+
+    def take(self, glance: Glance, pods: PodIndex) -> tuple[Row, ...]:
+        """One look; a page without GPU rows is a failed one."""
+        found = tuple(rows(self.exporter.page(glance.made)))
+        if found:
+            look = Look("dcgm", self.exporter.node, glance.began, glance.began, glance.began + WALL, found)
+            gap = self.pace.budget().limit
+            self.history = follow(self.history, devices(found, look.target), look.stamp, look.began, gap)
+            self.part = attribute(look, self.history, METRICS, self.pace, pods, self.part)
+        return found
+
+
+@dataclass(eq=False)
+class Rig:
+    """One pod, and the exporters that show its GPUs. shown: when what was seen of a metric was measured."""
+
+    pod: Pod
+    targets: Sequence[Target]
+    shown: dict[tuple[str, float], set[float]] = field(default_factory=dict)
+
+    def take(self, event: Event) -> None:
+        exporter = event.target.exporter
+        for row in event.target.take(event.glance, PodIndex([self.pod])):
+            if row.name in SERVED and not math.isnan(row.value):
+                metric, scale = SERVED[row.name]
+                at = exporter.collected_at(event.glance.made, profiling=metric == ACTIVE)
+                self.shown.setdefault((metric, row.value * scale), set()).add(at)
+
+    def readings(self) -> Mapping[str, Reading]:
+        return pod_readings(self.pod, [target.part for target in self.targets], METRICS, "dcgm")
+
+    def hold(self, now: float) -> Mapping[str, Reading]:
+        """The law at one moment: what may be served is at most as old as it says, and within its limit."""
+        decided = {metric: decide(reading, now) for metric, reading in self.readings().items()}
+        for metric, reading in decided.items():
+            if isinstance(reading, Point):
+                self._true(metric, reading, now)
+        return decided
+
+    def _true(self, metric: str, point: Point, now: float) -> None:
+        collects = self.shown[metric, point.value]  # KeyError: a value that no page ever showed
+        if metric == MEMORY:
+            assert len(collects) == 1, "memory must tell one collect from the other"
+        true_age = now - max(collects)
+        assert true_age <= now - point.born + ROUNDING, f"{metric} is said to be younger than it is"
+        assert true_age <= point.limit + ROUNDING, f"{metric} is served beyond its limit"
+        assert now <= point.expires
+        assert self.pod.started is not None
+        assert max(collects) + ROUNDING > self.pod.started + CONTAINER_SETTLES, f"{metric} is its predecessor's"
+
+
+def drive(rig: Rig, events: Iterable[Event]) -> Iterator[tuple[float, Mapping[str, Reading]]]:
+    """Takes every look in turn, and yields what may be served at many moments, each held to the law.
+
+    The moments: right after a look, in the middle and just before the next ends, and around every point's last one.
+    """
+    ordered = sorted(events, key=lambda event: event.glance.ended)
+    for position, event in enumerate(ordered):
+        rig.take(event)
+        ended = event.glance.ended
+        until = ordered[position + 1].glance.ended if position + 1 < len(ordered) else ended + 300.0
+        expiries = [r.expires for r in rig.readings().values() if isinstance(r, Point)]
+        edges = [math.nextafter(expiry, side) for expiry in expiries for side in (0.0, math.inf)]
+        for now in (ended, (ended + until) / 2, math.nextafter(until, 0.0), *edges):
+            if ended <= now <= until:
+                yield now, rig.hold(now)
