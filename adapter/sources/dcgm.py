@@ -7,13 +7,13 @@ dated by its start, since the page can have been made at any moment after.
 from collections.abc import Callable, Mapping
 
 import aiohttp
-from adapter.sources.exposition import Page, Wanted, complete, scan
 
 from adapter.core.errors import SourceError
 from adapter.core.gpu import device_of
 from adapter.core.samples import Look
 from adapter.settings.groups import Dcgm
 from adapter.sources.connection import Credentials, Request, fetch
+from adapter.sources.exposition import Page, Wanted, complete, scan
 
 ACCEPT = "text/plain;version=0.0.4"  # keeps Prometheus libraries from answering in another grammar
 

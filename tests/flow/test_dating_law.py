@@ -84,7 +84,7 @@ def runs(draw: st.DrawFn) -> Run:
         exporter = draw(exporters(f"n{number}", gpus, span=1.5 * poll * count))
         configured = exporter.collect * draw(st.sampled_from((1.0, 1.5, 6.0)))
         targets.append(Target(exporter, Pace("dcgm", configured, poll, pages=exporter.pages)))
-        events += [Event(glance, targets[-1]) for glance in glances(draw, poll, count)]
+        events += [Event(glance, number) for glance in glances(draw, poll, count)]
     started = draw(st.sampled_from((LONG_AGO, LONG_AGO, FIRST + 30)))
     held = {index for gpus in places for index in gpus}
     return Run(Rig(Pod(OWNER.namespace, OWNER.pod, gpus=len(held), started=started), targets), events)
@@ -131,7 +131,7 @@ def regular(rig: Rig, pauses: list[float], health: Health = REGULAR) -> list[Eve
     poll = rig.targets[0].pace.look
     begins = accumulate((pause * poll for pause in pauses), initial=FIRST)
     looks = [Glance(at, at + health.took * (number % 3) / 2, at + health.took) for number, at in enumerate(begins)]
-    return [Event(look, rig.targets[0]) for number, look in enumerate(looks) if number != health.missed]
+    return [Event(look) for number, look in enumerate(looks) if number != health.missed]
 
 
 PAUSES = st.lists(st.floats(0.7, 1.0), min_size=30, max_size=60)
