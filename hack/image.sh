@@ -20,13 +20,18 @@ main() {
   [ "$(id -u)" -eq 0 ] || fail "chroot isolation needs root; with a container engine: docker build -t $name ."
   hack/need.sh buildah mmdebstrap
   trap clean_up EXIT
-  export BUILDAH_ISOLATION=chroot
+  own_storage
   make_base
   build
   container=$(buildah from --pull-never "$image")
   prove_contents
   prove_serving
   save
+}
+
+own_storage() { # for this run only: what engines on this machine keep is left alone
+  printf '[storage]\ndriver = "vfs"\ngraphroot = "%s"\nrunroot = "%s"\n' "$work/storage" "$work/run" >"$work/storage.conf"
+  export BUILDAH_ISOLATION=chroot CONTAINERS_STORAGE_CONF=$work/storage.conf
 }
 
 make_base() {
@@ -62,7 +67,8 @@ prove_contents() {
 
 prove_serving() {
   say "serving"
-  inside "/venv/bin/$name" serve --secure-port 0 --metrics-port 0 --log-format json >"$work/serve.log" 2>&1 &
+  buildah run "$container" -- "/venv/bin/$name" serve --secure-port 0 --metrics-port 0 --log-format json \
+    >"$work/serve.log" 2>&1 &
   server=$!
   local url=
   while [ -z "$url" ] && kill -0 "$server" 2>/dev/null; do
@@ -71,7 +77,7 @@ prove_serving() {
   done
   [ -n "$url" ] || fail "it does not serve:" "$(cat "$work/serve.log")"
   is "$url/healthz" "200 ok" "$(ask "$url/healthz")"
-  kill -TERM "$server"
+  kill -TERM "$(innermost "$server")"
   local code=0
   wait "$server" || code=$?
   server=
@@ -87,8 +93,6 @@ save() {
     "of which the virtual environment is $(du -sm "$(buildah mount "$container")/venv" | cut -f 1) MB: build/image.tar"
 }
 
-buildah() { command buildah --root "$work/storage" --runroot "$work/run" --storage-driver vfs "$@"; }
-
 inside() { buildah run "$container" -- "$@"; }
 
 ask() { # its certificate is made at start, so nobody vouches for it
@@ -102,6 +106,12 @@ is() { # WHAT WANTED FOUND
   printf '  %s: %s\n' "$1" "${3:-none}"
 }
 
+innermost() { # PID; buildah itself would hand on no signal but the last one
+  local child
+  child=$(cat "/proc/$1/task/"*/children | cut -d ' ' -f 1)
+  if [ -n "$child" ]; then innermost "$child"; else echo "$1"; fi
+}
+
 say() { printf '%s\n' "$*"; }
 
 fail() {
@@ -110,7 +120,7 @@ fail() {
 }
 
 clean_up() {
-  [ -z "$server" ] || kill "$server" 2>/dev/null || true
+  [ -z "$server" ] || { kill "$server" && wait "$server"; } 2>/dev/null || true
   if grep -q " $work" /proc/self/mountinfo; then
     say "something is still mounted, so $work is left" >&2
   else

@@ -22,6 +22,7 @@ from adapter.logs import Changes, event
 from adapter.telemetry import Telemetry
 
 ALLOW: Final = "GET, HEAD"
+HEADERS: Final = {"Cache-Control": "no-cache, private", "Server": "fresh-metrics-adapter"}  # of every response
 _log = logging.getLogger(__name__)
 
 

@@ -8,7 +8,7 @@ from aiohttp import web
 from aiohttp.typedefs import Middleware
 
 from adapter.api import status
-from adapter.api.handlers import fail, no_such_path
+from adapter.api.handlers import HEADERS, fail, no_such_path
 from adapter.telemetry import OTHER, Telemetry
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -24,10 +24,9 @@ def recorded(telemetry: Telemetry, clock: Callable[[], float]) -> Middleware:
     async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
         began = clock()
         response = await handler(request)
-        response.headers["Cache-Control"] = "no-cache, private"
-        response.headers["Server"] = "fresh-metrics-adapter"
+        response.headers.update(HEADERS)
         audit = request.headers.get("Audit-Id", "")
-        if 0 < len(audit) <= 128 and audit.isascii() and audit.isprintable():
+        if 0 < len(audit) <= 128 and audit.isprintable():
             response.headers["Audit-Id"] = audit
         telemetry.request(request.get(KIND, OTHER), request.method, response.status, clock() - began)
         return response

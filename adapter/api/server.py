@@ -12,7 +12,7 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError, LineTooLong
 
 from adapter.api import status
-from adapter.api.handlers import fail
+from adapter.api.handlers import HEADERS, fail, no_such_path
 from adapter.logs import event
 
 MAX_URL: Final = 65_536  # bytes
@@ -41,7 +41,14 @@ class _Runner(web.AppRunner):
     async def _make_server(self) -> web.Server:
         made = await super()._make_server()
         loop = asyncio.get_running_loop()
-        return _Server(made.request_handler, request_factory=made.request_factory, loop=loop, **_LIMITS)
+
+        async def handle(request: web.BaseRequest) -> web.StreamResponse:
+            try:
+                return await made.request_handler(request)
+            except web.HTTPException:  # aiohttp's own, raised before any middleware: an Expect on what is no path
+                return no_such_path()
+
+        return _Server(handle, request_factory=made.request_factory, loop=loop, **_LIMITS)
 
 
 class _Server(web.Server):
@@ -64,6 +71,7 @@ class _Connection(web.RequestHandler):
         if request.writer.output_size > 0:
             raise ConnectionError("the response is half sent: nothing can be said any more")
         response = fail(_unreadable(exc))
+        response.headers.update(HEADERS)
         response.force_close()
         return response
 

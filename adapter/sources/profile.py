@@ -53,6 +53,7 @@ class ProfileReader:
             self._devices.take(look, self.pace(instance), pods)
         self._devices.forget(evaluation.heard.sent - FORGET)
         self._stamps = {i: s for i, s in self._stamps.items() if i in found or self._devices.knows(i)}
+        self._scrapes = {i: s for i, s in self._scrapes.items() if i in self._stamps}
         return self._devices.snapshot()
 
     def pace(self, instance: str) -> Pace:
@@ -69,6 +70,7 @@ class ProfileReader:
             intervals = await self._server.scrape_intervals()
         except SourceError:
             return
-        self._scrapes = {}
+        told: dict[str, float] = {}
         for (_, instance), seconds in intervals.items():
-            self._scrapes[instance] = max(seconds, self._scrapes.get(instance, 0.0))
+            told[instance] = max(seconds, told.get(instance, 0.0))
+        self._scrapes |= told  # a server that just restarted knows nothing, and unlearns nothing for us

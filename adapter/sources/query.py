@@ -59,6 +59,7 @@ class QueryReader:
         self._read = read
         self._clock = clock
         self._learnt: Learnt | None = None
+        self._intervals: dict[str, float] = {}
         self._had: dict[ObjectKey, float] = {}
 
     async def read(self, pods: PodIndex) -> Snapshot:
@@ -98,7 +99,7 @@ class QueryReader:
         metric = self._metric
         labels = tuple(metric.labels.values())
         draft = self._plan(self._max_age or timing.query(timing.UNKNOWN_SCRAPE_INTERVAL, self._ttl).limit)
-        intervals = await self._intervals()
+        intervals = await self._scrapes()
         recorded = await self._recorded(draft, labels)
         limits = []
         complete = True
@@ -108,7 +109,9 @@ class QueryReader:
             else:
                 known = await interval_of(self._server, leaf.selector, leaf.targets, intervals)
             complete = complete and known is not None
-            interval = known or timing.UNKNOWN_SCRAPE_INTERVAL
+            # A server that just restarted knows nothing: what it once told must not grow into the longest again.
+            interval = known or self._intervals.get(leaf.selector, timing.UNKNOWN_SCRAPE_INTERVAL)
+            self._intervals[leaf.selector] = interval
             auto = timing.query(interval, self._ttl, self._read, metric.exporter_refresh).limit
             limits.append(self._limit(leaf, auto))
         until = self._clock() + (REFRESH if complete else RETRY)
@@ -121,7 +124,7 @@ class QueryReader:
     def _plan(self, vanish_window: float) -> Plan:
         return plan(self._metric.query or "", input_labels(self._metric), vanish_window)
 
-    async def _intervals(self) -> Mapping[tuple[str, str], float]:
+    async def _scrapes(self) -> Mapping[tuple[str, str], float]:
         """A server without a targets API (Thanos, Mimir) is no fault: the samples tell then."""
         try:
             return await self._server.scrape_intervals()

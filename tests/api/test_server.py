@@ -209,6 +209,7 @@ async def test_health_is_plain_text_by_endpoint_and_by_check(caplog: pytest.LogC
             assert b"[-]pods failed: not listed yet" in reply.body
         assert (await server.get("/readyz/pods")).code == 500
         assert (await server.get("/readyz?exclude=pods")).code == 200
+        assert (await server.get("/readyz")).code == 500
         state[0] = None
         assert (await server.get("/readyz?verbose")).body == b"[+]ping ok\n[+]pods ok\nreadyz check passed\n"
     events = [record.getMessage() for record in caplog.records if record.name == "adapter.api.handlers"]

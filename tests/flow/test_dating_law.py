@@ -21,7 +21,7 @@ from adapter.demo.load import Waves
 from tests.flow.dating import ACTIVE, MEMORY, METRICS, OWNER, UTIL, WALL, Event, Glance, Rig, Target, drive, spelled
 
 LONG_AGO = -1e6
-FIRST = 100.0  # seconds, our clock: the first look
+FIRST = 1000.0  # seconds, our clock: the first look; memory cannot spell what lies before 0
 FAULTS = (
     *(Fault.FREEZE, Fault.FREEZE, Fault.ENERGY_RESET, Fault.TIMESTAMPS, Fault.EMPTY, Fault.LOST_LABELS),
     *(Fault.SERIES_GONE, Fault.NAN, Fault.FALSE_ZERO, Fault.BLANK, Fault.GARBAGE),
