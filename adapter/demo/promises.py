@@ -16,7 +16,7 @@ from typing import NamedTuple
 from adapter.core.points import Reason
 from adapter.core.timing import seconds
 from adapter.demo.answers import MEMORY, UTILIZATION, Observation, Refused, Reply, Value, values
-from adapter.demo.faults import Spell, reigning
+from adapter.demo.faults import Fault, Spell, reigning
 from adapter.demo.fleet import Fleet
 from adapter.demo.script import TOLD, recovers_within, shows_within
 from adapter.demo.stage import Holding, Rhythm, collects, holdings
@@ -53,6 +53,14 @@ class Broken(NamedTuple):
         return f"{self.at:.1f}s: {self.promise}{where}: {self.text}"
 
 
+class Struck(NamedTuple):
+    """A pod and the fault that struck its exporter; `start` tells one spell from the next."""
+
+    pod: str
+    fault: Fault
+    start: float
+
+
 class Promises:
     """The book that is kept. kept: checks that held, by promise; broken: those that did not, once per pod and fault."""
 
@@ -65,8 +73,8 @@ class Promises:
         self._first: dict[str, float] = {}
         self._last: dict[str, float] = {}
         self._missed: Counter[str] = Counter()
-        self._reasons: dict[tuple[str, Spell], set[str]] = {}
-        self._closed: set[tuple[str, Spell]] = set()
+        self._reasons: dict[Struck, set[str]] = {}
+        self._closed: set[Struck] = set()
 
     def watch(self, fleet: Fleet, observation: Observation) -> None:
         """Checks one observation of `fleet`, as it was when the observation ended."""
@@ -116,7 +124,7 @@ class Promises:
         self._note(Promise.REASONED, "" if named else f"no reason in: {word.detail}", word.asked, holding)
         for spell in holding.exporter.spells:
             if spell.reigns(word.asked):
-                self._reasons.setdefault((holding.pod, spell_begun(spell)), set()).add(word.reason)
+                self._reasons.setdefault(Struck(holding.pod, spell.fault, spell.start), set()).add(word.reason)
 
     def _steady(self, holding: Holding, *, served: bool, at: float) -> None:
         """A pod is owed once it has been served, while nothing ails its exporter and its recovery is over."""
@@ -134,13 +142,14 @@ class Promises:
     def _close(self, holding: Holding, spell: Spell, at: float) -> None:
         """Judges a fault once its recovery is due, unless another has struck meanwhile."""
         due = spell.end + recovers_within(spell.fault, self._rhythm)
-        if at < due or (holding.pod, spell) in self._closed:
+        struck = Struck(holding.pod, spell.fault, spell.start)
+        if at < due or struck in self._closed:
             return
-        self._closed.add((holding.pod, spell))
+        self._closed.add(struck)
         if any(spell.start < other.start < due for other in holding.exporter.spells):
             return
         if spell.fault in TOLD and spell.end - spell.start > shows_within(spell.fault, self._rhythm) + self._rhythm.poll:
-            told, expected = self._reasons.get((holding.pod, spell_begun(spell)), set()), TOLD[spell.fault].reason
+            told, expected = self._reasons.get(struck, set()), TOLD[spell.fault].reason
             text = "" if expected in told else f"expected {expected}, told {', '.join(sorted(told)) or 'nothing'}"
             self._note(Promise.NAMED, text, at, holding, spell)
         again = self._last.get(holding.pod, spell.start) > spell.end
