@@ -93,7 +93,7 @@ async def run(
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(loop) for loop in (*loops, telemetry.watch_loop(told))]
             try:
-                reads = Reads(lambda: catalog, lambda: store.snapshots, pods, clocks.now, clocks.wall)
+                reads = Reads(lambda: catalog, lambda: store.snapshots, pods, clocks.now, clocks.wall, store.ask)
                 await serve(listen, reads, readiness(store, catalog, stop), told, stop, started)
             finally:
                 for task in tasks:

@@ -1,7 +1,7 @@
 """One answer to one request. Everything comes from memory; one `now` decides all of it."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -28,13 +28,17 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """Where answers look. clock: ours, seconds; wall: Unix time, seconds, only to write timestamps."""
+    """Where answers look. clock: ours, seconds; wall: Unix time, seconds, only to write timestamps.
+
+    wake: says which feeds an answer will look at; waits, briefly, for those that slept.
+    """
 
     catalog: Callable[[], Catalog]
     feeds: Callable[[], Mapping[str, Snapshot]]
     pods: Callable[[], PodIndex]
     clock: Callable[[], float]
     wall: Callable[[], float]
+    wake: Callable[[Iterable[str]], Awaitable[None]]
 
 
 def accepted(request: web.Request) -> str:
@@ -61,13 +65,15 @@ class Values:
         self._telemetry = telemetry
         self._changes = changes
 
-    def respond(self, request: web.Request, target: Target) -> web.Response:
+    async def respond(self, request: web.Request, target: Target) -> web.Response:
         if negotiate(accepted(request)) is None:
             return fail(status.status("not_acceptable", not_acceptable()))
         ask = parsing.ask(target, request.rel_url.raw_query_string)
         if isinstance(ask, Rejected):
             return fail(status.rejection(ask))
         reads = self._reads
+        if served := reads.catalog().get((ask.resource, ask.metric)):
+            await reads.wake(served.feeds)
         moment = wire.Moment(reads.clock(), reads.wall())
         result = answer(ask, reads.catalog(), reads.feeds(), reads.pods(), moment.now)
         self._record(ask, result, moment.now)
@@ -103,7 +109,7 @@ class Discovery:
             return not_acceptable(offers)
         return written.aggregated if chosen == AGGREGATED else document
 
-    def respond(self, request: web.Request, found: Document | str) -> web.Response:
+    async def respond(self, request: web.Request, found: Document | str) -> web.Response:
         if isinstance(found, str):
             return fail(status.status("not_acceptable", found))
         headers = {"ETag": found.etag, "Vary": "Accept", "Content-Type": found.content_type}
@@ -129,7 +135,7 @@ class Health:
         checks = self._checks.get(endpoint, ())
         return checks if name is None else tuple(check for check in checks if check.name == name)
 
-    def respond(self, request: web.Request, endpoint: str, name: str | None) -> web.Response:
+    async def respond(self, request: web.Request, endpoint: str, name: str | None) -> web.Response:
         checks, query = self.find(endpoint, name), parsing.parameters(request.rel_url.raw_query_string)
         excluded = frozenset(query.get("exclude", ()))
         if name is not None:

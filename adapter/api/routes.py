@@ -1,7 +1,7 @@
 """Which handler answers a path. The path is decoded and split once; nothing is ever redirected."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Final
 
@@ -18,7 +18,7 @@ from adapter.logs import Changes
 from adapter.telemetry import Telemetry
 
 METHODS: Final = frozenset({"GET", "HEAD"})
-Respond = Callable[[], web.Response]
+Respond = Callable[[], Awaitable[web.Response]]
 
 
 class Routes:
@@ -36,7 +36,7 @@ class Routes:
         request[KIND], respond = found
         if request.method not in METHODS:
             return fail(status.status("method_not_allowed", f"{request.method} is not supported: values are only read"))
-        return respond()
+        return await respond()
 
     def _find(self, request: web.Request) -> tuple[str, Respond] | None:
         """What a request is counted as, and what answers it; None: there is nothing at its path."""
@@ -51,11 +51,11 @@ class Routes:
         document = self._discovery.find("/" + "/".join(parts), ",".join(request.headers.getall("Accept", ())))
         return ("discovery", partial(self._discovery.respond, request, document)) if document else None
 
-    def _group(self, request: web.Request, parts: tuple[str, ...]) -> web.Response:
+    async def _group(self, request: web.Request, parts: tuple[str, ...]) -> web.Response:
         named = parsing.target(parts)
         if isinstance(named, parsing.Rejected):
             return fail(status.rejection(named))
-        return self._values.respond(request, named)
+        return await self._values.respond(request, named)
 
 
 async def _expected(_request: web.Request) -> None:

@@ -69,14 +69,14 @@ Answer = Items | Refusal
 def answer(ask: Ask, catalog: Catalog, feeds: Mapping[str, Snapshot], pods: PodIndex, now: float) -> Answer:
     """The answer to `ask` at `now` (seconds, our clock).
 
-    Tried in this order: bad request, unknown metric, unknown object, selector that matches nothing, nothing served,
+    Tried in this order: unknown metric, bad request, unknown object, selector that matches nothing, nothing served,
     coverage.
     """
-    if ask.resource != "pods" and not ask.selector.empty:
-        return Refusal("bad_request", f"labelSelector is not supported for {ask.resource}: their labels are not read")
     served = catalog.get((ask.resource, ask.metric))
     if served is None:
         return Refusal("unknown_metric", unknown_metric(ask))
+    if ask.resource != "pods" and not ask.selector.empty:
+        return Refusal("bad_request", f"labelSelector is not supported for {ask.resource}: their labels are not read")
     snapshots = [feeds[name] for name in served.feeds if name in feeds]
     keys = _objects(ask, snapshots, pods)
     if keys is None:

@@ -106,7 +106,9 @@ class Promises:
         """The collect that the number is from, and whether that may still be served and is dated right."""
         limit, at = self._rhythm.limit, value.asked
         since = at - HORIZON * limit
-        found = next((c for c in collects(holding.exporter, since, observation.ended) if _is(holding, metric, c, value)), None)
+        found = next(
+            (c for c in collects(holding.exporter, since, observation.ended) if _is(holding, metric, c, value)), None
+        )
         if found is None:
             self._note(Promise.MEASURED, f"{metric} {value.number:g}: no collect measured that", at, holding)
             return
@@ -148,7 +150,10 @@ class Promises:
         self._closed.add(struck)
         if any(spell.start < other.start < due for other in holding.exporter.spells):
             return
-        if spell.fault in TOLD and spell.end - spell.start > shows_within(spell.fault, self._rhythm) + self._rhythm.poll:
+        if (
+            spell.fault in TOLD
+            and spell.end - spell.start > shows_within(spell.fault, self._rhythm) + self._rhythm.poll
+        ):
             told, expected = self._reasons.get(struck, set()), TOLD[spell.fault].reason
             text = "" if expected in told else f"expected {expected}, told {', '.join(sorted(told)) or 'nothing'}"
             self._note(Promise.NAMED, text, at, holding, spell)

@@ -25,8 +25,12 @@ def budgets(settings: Settings, metric: Metric) -> dict[str, timing.Budget]:
 def _budget(settings: Settings, metric: Metric, source: str) -> timing.Budget:
     dcgm = settings.dcgm or Dcgm()
     if source == "dcgm":
-        return timing.direct(dcgm.collect_interval, poll_interval(settings, len(dcgm.static)), dcgm.read_time, pages_of(dcgm, None))
+        return timing.direct(
+            dcgm.collect_interval, poll_interval(settings, len(dcgm.static)), dcgm.read_time, pages_of(dcgm, None)
+        )
     ttl = cache_ttl(settings, dcgm.collect_interval)
     if metric.series is not None:
-        return timing.profile(dcgm.collect_interval, timing.UNKNOWN_SCRAPE_INTERVAL, timing.READ_TIME, ttl, pages_of(dcgm, None))
+        return timing.profile(
+            dcgm.collect_interval, timing.UNKNOWN_SCRAPE_INTERVAL, timing.READ_TIME, ttl, pages_of(dcgm, None)
+        )
     return timing.query(timing.UNKNOWN_SCRAPE_INTERVAL, ttl, timing.READ_TIME, metric.exporter_refresh)

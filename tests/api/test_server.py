@@ -13,7 +13,7 @@ from adapter.api.negotiation import AGGREGATED
 from adapter.core.points import Reason
 from adapter.telemetry import Telemetry
 from tests.api.serving import V1, V2, Serving, serving
-from tests.api.world import GPU, golden, pod, pod_key, point, reads, served, withheld
+from tests.api.world import GPU, awake, golden, pod, pod_key, point, reads, served, withheld
 
 INFER = "/namespaces/ml-a/pods/%2A/gpu_busy_ratio?labelSelector=app%3Dinfer"
 
@@ -166,7 +166,7 @@ async def test_bug_is_500_without_internals_and_with_a_traceback_in_the_log(capl
         raise RuntimeError("hunter2")
 
     world = reads()
-    broken = type(world)(world.catalog, fails, world.pods, world.clock, world.wall)
+    broken = type(world)(world.catalog, fails, world.pods, world.clock, world.wall, awake)
     async with serving(broken) as server:
         reply = await server.get(V2 + INFER)
         assert (reply.code, reply.json["reason"]) == (500, "InternalError")
@@ -190,7 +190,7 @@ async def test_discovery_and_its_aggregated_form_are_cached_by_etag(server: Serv
 async def test_discovery_follows_the_catalog() -> None:
     catalogs = [{("pods", "a"): GPU}]
     world = reads()
-    async with serving(type(world)(lambda: catalogs[-1], world.feeds, world.pods, world.clock, world.wall)) as server:
+    async with serving(type(world)(lambda: catalogs[-1], world.feeds, world.pods, world.clock, world.wall, awake)) as server:
         before = (await server.get(V2)).json["resources"]
         catalogs.append({("pods", "b"): GPU})
         after = (await server.get(V2)).json["resources"]

@@ -1,7 +1,7 @@
 """A small cluster to ask about: pods, readings and the clocks, all standing still."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -63,4 +63,8 @@ def reads(
     """Reads of one feed that carries the first of `entries`."""
     by_key = {pod_key("infer-0"): point(0.9), pod_key("infer-1"): point(0.2)} if readings is None else readings
     served_now, index, feeds = catalog(*entries), PodIndex(pods), {"feed": snapshot(entries[0].metric, by_key)}
-    return Reads(lambda: served_now, lambda: feeds, lambda: index, lambda: NOW, lambda: WALL)
+    return Reads(lambda: served_now, lambda: feeds, lambda: index, lambda: NOW, lambda: WALL, awake)
+
+
+async def awake(_feeds: Iterable[str]) -> None:
+    """No feed sleeps."""

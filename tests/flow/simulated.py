@@ -6,6 +6,7 @@ not newer than the series' last).
 
 import asyncio
 import math
+import re
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
 from random import Random
@@ -19,17 +20,23 @@ from adapter.demo import exporter as demo
 from adapter.poller import every
 from adapter.promql.rows import NOW, TAG
 from adapter.sources import dcgm
+from adapter.sources.exposition import compile_wanted, scan
 from adapter.sources.promapi import Rule, Sample, Series
 from adapter.sources.prometheus import Evaluation, PrometheusServer
-from tests.flow.dating import rows
 from tests.virtual_time import now
 
 FAMILIES = families(tuple(PROFILES.values()))
+_TAGGED = re.compile(rf'__name__="(\w+)"\}}, "{TAG}", "v(\d+)"')
+_WANTED = compile_wanted(FAMILIES)
 OFFSET = 1_700_000_000.25  # a server's clock less ours
 LOOKBACK = 300.0  # seconds for which a Prometheus answers a series' last sample
 JOB = "gpus"
 
 T = TypeVar("T")
+
+
+def page_rows(exporter: demo.Exporter, t: float) -> tuple[Row, ...]:
+    return scan(exporter.page(t), _WANTED, {}).rows
 
 
 @dataclass(frozen=True)
@@ -65,8 +72,8 @@ class Page(dcgm.Exporter):
     async def look(self, clock: Callable[[], float], wall: Callable[[], float]) -> Look:
         await self._jitter.wait()
         began, began_wall = clock(), wall()
-        page = await self._jitter.read(lambda: self._exporter.page(now()))
-        return Look("dcgm", self.url, began, began, began_wall, tuple(rows(page)))
+        shown = await self._jitter.read(lambda: page_rows(self._exporter, now()))
+        return Look("dcgm", self.url, began, began, began_wall, shown)
 
 
 class Scrape(NamedTuple):
@@ -117,13 +124,14 @@ class SimulatedPrometheus(PrometheusServer):
     async def evaluate(self, query: str) -> Evaluation:
         await self.jitter.wait()
         sent = now()
-        devices = f'"{TAG}", "v0"' in query
-        at, samples = await self.jitter.read(lambda: (self.time(), list(self._answer(devices=devices))))
+        families = {family: index for family, index in _TAGGED.findall(query)}
+        at, samples = await self.jitter.read(lambda: (self.time(), list(self._answer(families))))
         heard = Heard(sent, now(), at, float(math.floor(at)))
         self._server, lag = hear(self._server, heard)
         return Evaluation([*samples, Sample({TAG: NOW}, at)], heard, lag)
 
-    def _answer(self, *, devices: bool) -> Iterable[Sample]:
+    def _answer(self, families: Mapping[str, str]) -> Iterable[Sample]:
+        """families: those of a query for device rows, with the numbers that it gives them; none for another query."""
         at = self.time()
         for instance, kept in self.scraped.items():
             newest = next((scrape for scrape in reversed(kept) if scrape.stamp <= at), None)
@@ -131,13 +139,13 @@ class SimulatedPrometheus(PrometheusServer):
                 continue
             for row in newest.rows:
                 labels = {**row.labels, "job": JOB, "instance": instance}
-                if devices and row.name in FAMILIES:
-                    index = FAMILIES.index(row.name)
-                    yield Sample({**labels, TAG: f"v{index}"}, row.value)
-                    yield Sample({**labels, TAG: f"t{index}"}, newest.stamp)
-                elif not devices:
+                index = families.get(row.name)
+                if not families:
                     yield Sample(labels, row.value)
                     yield Sample({**labels, TAG: "t0"}, newest.stamp)
+                elif index is not None:
+                    yield Sample({**labels, TAG: f"v{index}"}, row.value)
+                    yield Sample({**labels, TAG: f"t{index}"}, newest.stamp)
 
     async def rows(self, query: str) -> list[Sample]:
         del query  # which targets, or one series of them

@@ -33,15 +33,25 @@ from adapter.store import Store
 from adapter.telemetry import Telemetry
 from tests import virtual_time
 from tests.flow.ageing import NAMESPACE, pods
-from tests.flow.dating import MIB, SPAN, rows, spelled
-from tests.flow.simulated import Jitter, Page, SimulatedPrometheus
+from tests.flow.simulated import Jitter, Page, SimulatedPrometheus, page_rows
 from tests.virtual_time import START, now
 
 NAMES = ["p-0", "p-1", "p-2"]  # each a pod on an exporter of its own
 MEMORY, UTIL, TOLD = "memory", "utilization", "told"
 MINUTES = 600.0  # seconds that everything is watched
 EVERY = 0.25
-ROUNDING = 0.03  # seconds: memory is shown in whole MiB
+SPAN = 2000.0  # seconds that memory can spell
+ROUNDING = 0.02  # seconds: memory is shown in whole MiB
+
+
+def spelled(t: float) -> float:
+    """The share of the board's memory in use that says: measured at `t`."""
+    return t / SPAN
+
+
+def read_off(used: float) -> float:
+    """When these bytes were measured."""
+    return used / (1 << 20) / BOARD_MIB * SPAN
 
 
 @dataclass(frozen=True)
@@ -115,7 +125,7 @@ class Site:
     def _targets(self) -> dict[str, Callable[[float], Iterable[Row]]]:
         if self.case.query:
             return {name: lambda t, name=name: _told(name, t) for name in NAMES}  # type: ignore[misc]
-        return {e.node: lambda t, e=e: _page(e, t) for e in self.exporters}  # type: ignore[misc]
+        return {e.node: lambda t, e=e: page_rows(e, t) for e in self.exporters}  # type: ignore[misc]
 
     def loops(self) -> list[Coroutine[object, object, None]]:
         case, settings = self.case, self.case.settings
@@ -167,13 +177,9 @@ class Site:
         self.seen.limits.append(point.limit)
         if metric == UTIL:
             return
-        true = point.value if metric == TOLD else point.value / MIB / BOARD_MIB * SPAN
+        true = point.value if metric == TOLD else read_off(point.value)
         assert now() - true <= now() - point.born + ROUNDING, "said to be younger than it is"
         assert now() - true <= point.limit + ROUNDING, "served beyond its limit"
-
-
-def _page(exporter: Exporter, t: float) -> Iterable[Row]:
-    return rows(exporter.page(t))
 
 
 def _told(name: str, t: float) -> Iterable[Row]:
