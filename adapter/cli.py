@@ -11,7 +11,7 @@ from pathlib import Path
 import uvloop
 
 from adapter import __version__
-from adapter.app import Clocks, Listen, run
+from adapter.app import Addresses, Clocks, Listen, run
 from adapter.core.errors import AdapterError, ConfigError, Fault
 from adapter.core.podlist import decode
 from adapter.core.pods import PodIndex
@@ -149,7 +149,19 @@ def check_file(arguments: argparse.Namespace) -> int:
 def demo(arguments: argparse.Namespace) -> int:
     from adapter.demo.run import demo as show  # noqa: PLC0415 - a terminal's libraries are no part of a server
 
-    return show(once=arguments.once)
+    clocks = Clocks()
+    return show(once=arguments.once, serve=on_free_ports, now=clocks.now, wall=clocks.wall)
+
+
+async def on_free_ports(
+    settings: Settings,
+    pods: Callable[[], PodIndex],
+    stop: asyncio.Event,
+    started: Callable[[Addresses], None],
+    now: Callable[[], float],
+) -> None:
+    """The adapter as the demo runs it: on its clock, on any ports of the loopback interface."""
+    await run(settings, Listen(port=0, metrics_port=0), pods, stop, started, Clocks(now))
 
 
 def read(path: Path) -> bytes:

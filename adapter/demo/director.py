@@ -59,7 +59,7 @@ class Director:
             self.scene = scene
 
     async def press(self, key: str) -> None:
-        """f h n z k l: that fault on the next healthy exporter; r: all recover; both stop the script. Space: goes on."""
+        """A fault strikes the next healthy exporter, r heals all; both stop the script. Space stops it or goes on."""
         if key == PAUSE:
             if not self.playing and self.scene is None:
                 await self._heal()

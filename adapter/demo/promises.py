@@ -24,6 +24,7 @@ from adapter.demo.stage import Holding, Rhythm, collects, holdings
 FIRST_VALUES = 10.0  # seconds from the start to the first fresh value of every pod
 HORIZON = 20.0  # limits that are looked back for the collect that a number is from
 CLOCK_NOISE = 0.05  # seconds by which two readings of two clocks may be apart
+REASONS = frozenset(reason.value for reason in Reason)
 GAP = 1  # observations in a row that may miss a healthy pod
 
 
@@ -68,6 +69,7 @@ class Promises:
         self.kept: Counter[Promise] = Counter()
         self.broken: list[Broken] = []
         self.oldest = 0.0
+        self.limit = rhythm.limit
         self._rhythm = rhythm
         self._known: set[tuple[Promise, str, str]] = set()
         self._first: dict[str, float] = {}
@@ -122,7 +124,7 @@ class Promises:
         self._note(Promise.DATED, young, at, holding)
 
     def _withheld(self, holding: Holding, word: Refused) -> None:
-        named = word.reason in Reason
+        named = word.reason in REASONS
         self._note(Promise.REASONED, "" if named else f"no reason in: {word.detail}", word.asked, holding)
         for spell in holding.exporter.spells:
             if spell.reigns(word.asked):

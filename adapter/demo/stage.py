@@ -1,7 +1,7 @@
 """The demo's fleet, set so that what is served tells its own true age: memory in use spells the time of its collect.
 
-Utilization repeats, so a served 38 % does not say which collect it is from. Memory climbs by a few MiB with each collect
-and begins anew after SPAN seconds; within that, equal memory is the same collect.
+Utilization repeats, so a served 38 % does not say which collect it is from. Memory climbs by some MiB with each
+collect and begins anew after SPAN seconds; within that, equal memory is the same collect.
 """
 
 import math
@@ -16,8 +16,7 @@ from adapter.demo.load import Load
 
 SPAN = 4000.0  # seconds that memory can spell, in steps of 50 ms
 MIB = 1 << 20
-TROUGH = 59.0  # seconds into the loads' waves, when inference on node-a is least and begins to rise
-PLAIN_COLLECT = 5.0  # the collect interval at which loads move at their own speed
+BEGIN = 201.0  # seconds into the loads' waves at the first fault: from there on, every fault would do harm
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +59,10 @@ def spelled(t: float) -> float:
 
 
 def staged(rhythm: Rhythm, epoch: float, first_fault: float) -> Fleet:
-    """The demo's fleet at this rhythm, its load about to rise at `first_fault`. epoch: Unix time of our clock's 0."""
+    """The demo's fleet at this rhythm, its loads at BEGIN at `first_fault`. epoch: Unix time of our clock's 0."""
     fleet = demo_fleet(rhythm.collect, epoch=epoch)
-    speed = PLAIN_COLLECT / rhythm.collect
-    begin = TROUGH - speed * first_fault
+    speed = SLOW.limit / rhythm.limit  # so that a value at its limit is as far from the truth at any rhythm
+    begin = BEGIN - speed * first_fault
 
     def on_stage(gpu: Gpu) -> Gpu:
         return replace(gpu, load=Played(gpu.load, speed, begin), memory=spelled)

@@ -45,6 +45,11 @@ class Wanted(NamedTuple):
     naive: int
     truth: int
 
+    @property
+    def harm(self) -> int:
+        """By how many replicas the naive adapter leads further astray than ours."""
+        return abs(self.naive - self.truth) - abs(self.ours - self.truth)
+
 
 @dataclass(frozen=True, slots=True)
 class WorkloadView:
@@ -72,7 +77,7 @@ def view(fleet: Fleet, observation: Observation) -> tuple[WorkloadView, ...]:
 
 
 def believed(exporter: Exporter, now: float) -> Mapping[str, float]:
-    """What a naive adapter reads from a page, by pod: percent, the mean over its GPUs; NaN is 0, no answer is nothing."""
+    """What a naive adapter reads from a page, by pod: percent, the mean over its GPUs; NaN is 0."""
     if any(fault in TRANSPORT for fault in reigning(exporter.spells, now)):
         return {}
     seen: dict[str, list[float]] = {}

@@ -1,5 +1,6 @@
-"""Our configuration."""
+"""Our configuration: bytes become frozen groups, or every fault at once. Pure; files are read elsewhere."""
 
 from adapter.settings.budgets import budgets, cache_ttl, pages_of, poll_interval
+from adapter.settings.read import default_settings, parse
 
-__all__ = ["budgets", "cache_ttl", "pages_of", "poll_interval"]
+__all__ = ["budgets", "cache_ttl", "default_settings", "pages_of", "parse", "poll_interval"]

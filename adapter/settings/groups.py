@@ -8,6 +8,10 @@ from typing import Literal
 from adapter.core import timing
 from adapter.core.attribution import Combine
 
+Heartbeat = Literal["auto", "none"]
+PagesSetting = Literal["auto", "live", "ticker"]
+Dialect = Literal["auto", "prometheus", "victoriametrics", "thanos", "mimir"]
+
 
 @dataclass(frozen=True, slots=True)
 class Connection:
@@ -33,8 +37,8 @@ class StaticTarget:
     """An exporter by URL; a field that is None takes what sources.dcgm says."""
 
     url: str
-    heartbeat: Literal["auto", "none"] | None = None
-    pages: Literal["auto", "live", "ticker"] | None = None
+    heartbeat: Heartbeat | None = None
+    pages: PagesSetting | None = None
     collect_interval: float | None = None
 
 
@@ -47,8 +51,8 @@ class Dcgm:
 
     collect_interval: float = timing.DCGM_COLLECT_INTERVAL
     poll: float | None = None
-    pages: Literal["auto", "live", "ticker"] = "auto"
-    heartbeat: Literal["auto", "none"] = "auto"
+    pages: PagesSetting = "auto"
+    heartbeat: Heartbeat = "auto"
     read_time: float = timing.READ_TIME
     deadline: float = 5.0
     max_page_bytes: int = 8 << 20
@@ -65,8 +69,7 @@ class Prometheus:
     read_time: float = timing.READ_TIME
     deadline: float = 5.0
     max_answer_bytes: int = 64 << 20
-    max_clock_skew: float = 2.0
-    dialect: Literal["auto", "prometheus", "victoriametrics", "thanos", "mimir"] = "auto"
+    dialect: Dialect = "auto"
     connection: Connection = field(default_factory=Connection)
 
 
@@ -75,8 +78,8 @@ class Metric:
     """One metric of our own: a GPU profile (`series`) or a PromQL `query`.
 
     sources: names from `from`: "dcgm" or a Prometheus' name. labels: resource → label of the query's result, as in
-    {"namespace": "ns", "pod": "pod"}. raw: the query's names with a colon are no recording rules. source_age: seconds that
-    recorded series may hide. exporter_refresh: seconds that the exporter behind a query may lag.
+    {"namespace": "ns", "pod": "pod"}. raw: the query's names with a colon are no recording rules. source_age: seconds
+    that recorded series may hide. exporter_refresh: seconds that the exporter behind a query may lag.
     where: path and line in the file, for messages.
     """
 

@@ -21,7 +21,8 @@ from adapter.core.reduce import pod_readings
 from adapter.core.rules import Pace
 from adapter.core.samples import Look, Row
 from adapter.core.timing import CONTAINER_SETTLES
-from adapter.demo.exporter import BOARD_MIB, GPU_UTIL, Exporter
+from adapter.demo.exporter import BOARD_MIB, GPU_UTIL, Exporter, Gpu
+from adapter.demo.load import Load
 
 UTIL, ACTIVE, MEMORY = "gpu_utilization", "gpu_engine_active", "gpu_memory_used_bytes"
 MIB = 1 << 20
@@ -33,9 +34,17 @@ SPELLING = 0.001  # seconds that one MiB spells
 ROUNDING = 1e-6  # seconds by which sums of floats may differ
 
 
+FIRST = 1000.0  # seconds, our clock: the first look; memory cannot spell what lies before 0
+LONG_AGO = -1e6
+
+
 def spelled(t: float) -> float:
     """The share of memory in use that says: measured at `t`. No board has so much, but numbers know no boards."""
     return t / SPELLING / BOARD_MIB
+
+
+def gpu(index: int, load: Load) -> Gpu:
+    return Gpu(index, f"GPU-{index}", load, OWNER, spelled)
 
 
 _ROW = re.compile(r"(\w+)\{(.*)\} (\S+)(?: (\d+))?")
@@ -84,11 +93,16 @@ class Target:
 
 @dataclass(eq=False)
 class Rig:
-    """One pod, and the exporters that show its GPUs. shown: when what was seen of a metric was measured."""
+    """One pod, and the exporters that show its GPUs.
+
+    shown: when a value of a metric that was seen was measured. latest: the last collect that was seen of a metric of a
+    device, by target.
+    """
 
     pod: Pod
     targets: Sequence[Target]
     shown: dict[tuple[str, float], set[float]] = field(default_factory=dict, repr=False)
+    latest: dict[tuple[str, str], dict[int, float]] = field(default_factory=dict, repr=False)
 
     def take(self, event: Event) -> None:
         target = self.targets[event.target]
@@ -97,6 +111,8 @@ class Rig:
                 metric, scale = SERVED[row.name]
                 at = target.exporter.collected_at(event.glance.made, profiling=metric == ACTIVE)
                 self.shown.setdefault((metric, row.value * scale), set()).add(at)
+                seen = self.latest.setdefault((metric, row.labels["UUID"]), {})
+                seen[event.target] = max(at, seen.get(event.target, at))
 
     def readings(self) -> Mapping[str, Reading]:
         return pod_readings(self.pod, [target.part for target in self.targets], METRICS, "dcgm")
@@ -116,9 +132,18 @@ class Rig:
         true_age = now - max(collects)
         assert true_age <= now - point.born + ROUNDING, f"{metric} is said to be younger than it is"
         assert true_age <= point.limit + ROUNDING, f"{metric} is served beyond its limit"
-        assert now <= point.expires
+        for device in point.devices:
+            collected = self.latest[metric, device.uuid]
+            young = [now - at <= self.targets[t].pace.budget().limit + ROUNDING for t, at in collected.items()]
+            assert any(young), f"{metric} has an input beyond the limit of every exporter that shows it"
         assert self.pod.started is not None
         assert max(collects) + ROUNDING > self.pod.started + CONTAINER_SETTLES, f"{metric} is its predecessor's"
+
+
+def alone(exporter: Exporter, poll: float, *, heartbeat: bool = True) -> Rig:
+    """One exporter that is configured rightly, and a pod that has run for long."""
+    pod = Pod(OWNER.namespace, OWNER.pod, gpus=len(exporter.gpus), started=LONG_AGO)
+    return Rig(pod, [Target(exporter, Pace("dcgm", exporter.collect, poll, pages=exporter.pages, heartbeat=heartbeat))])
 
 
 def drive(rig: Rig, events: Iterable[Event]) -> Iterator[tuple[float, Mapping[str, Reading]]]:

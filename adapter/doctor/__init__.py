@@ -1,0 +1,1 @@
+"""What an operator asks: this configuration, is it right, and what would it do?"""
