@@ -190,7 +190,8 @@ async def test_discovery_and_its_aggregated_form_are_cached_by_etag(server: Serv
 async def test_discovery_follows_the_catalog() -> None:
     catalogs = [{("pods", "a"): GPU}]
     world = reads()
-    async with serving(type(world)(lambda: catalogs[-1], world.feeds, world.pods, world.clock, world.wall, awake)) as server:
+    follows = type(world)(lambda: catalogs[-1], world.feeds, world.pods, world.clock, world.wall, awake)
+    async with serving(follows) as server:
         before = (await server.get(V2)).json["resources"]
         catalogs.append({("pods", "b"): GPU})
         after = (await server.get(V2)).json["resources"]

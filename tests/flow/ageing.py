@@ -105,7 +105,7 @@ class Watch:
     def look(self, names: Iterable[str]) -> None:
         """One moment: everything that would be served, held against the truth."""
         now = self.line.now()
-        for (_, metric), _served in self.catalog.items():
+        for _, metric in self.catalog:
             ask = Ask("pods", NAMESPACE, "*", metric, EVERYTHING, EVERYTHING)
             given = answer(ask, self.catalog, self.line.store.snapshots, pods(names), now)
             for item in given.items if isinstance(given, Items) else ():
@@ -159,7 +159,8 @@ def watch(url: str, http: object, names: list[str]) -> Watch:
 
 
 RULES = f"""
-groups: [{{name: pods, interval: 1s, rules: [{{record: "pod:util:max", expr: "max by (namespace, pod) ({GPU_UTIL})"}}]}}]
+groups:
+  - {{name: pods, interval: 1s, rules: [{{record: "pod:util:max", expr: "max by (namespace, pod) ({GPU_UTIL})"}}]}}
 """
 CONFIG = """
 global: {scrape_interval: 1s, scrape_timeout: 900ms, evaluation_interval: 1s}

@@ -6,8 +6,8 @@ import pytest
 
 from adapter.core.errors import SourceError
 from adapter.core.lag import Heard
-from adapter.core.points import ObjectKey, Point, Reading, Reason, Withheld
 from adapter.core.pods import Pod, PodIndex
+from adapter.core.points import ObjectKey, Point, Reading, Reason, Withheld
 from adapter.promql.plan import plan
 from adapter.promql.rows import TAG
 from adapter.sources.dated import QueryRules, looks, readings, server_time
