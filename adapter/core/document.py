@@ -1,73 +1,41 @@
 """A YAML file read strictly: every fault is found, each with its path and line, before anything is refused.
 
-What YAML 1.1 guesses stays text (`on`, `12:30`, `0755`). A key given twice, or one that nobody asks for, is a fault: a
-typing error must not become a default.
+A key given twice, or one that nobody asks for, is a fault: a typing error must not become a default.
 """
 
 import difflib
 import math
 import re
 from collections.abc import Sequence
-from typing import Final, NoReturn, TypeVar
+from typing import Final, TypeVar
 
 import yaml
 
 from adapter.core.errors import ConfigError, Fault
+from adapter.core.yaml_nodes import compose, is_null
 
-MAX_BYTES: Final = 1 << 20
-_DURATION: Final = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+)ms)?")
-_SIZE: Final = re.compile(r"(\d+)(Ki|Mi|Gi|)")
+MAX_DURATION: Final = 7 * 86400.0  # seconds; more is a typing error
+MAX_SIZE: Final = 1 << 30  # bytes
+_DURATION: Final = re.compile(
+    r"(?:([0-9]{1,9})d)?(?:([0-9]{1,9})h)?(?:([0-9]{1,9})m)?(?:([0-9]{1,9}(?:\.[0-9]{1,9})?)s)?(?:([0-9]{1,9})ms)?"
+)
+_SIZE: Final = re.compile(r"([0-9]{1,12})(Ki|Mi|Gi|)")
 _SIZES: Final = {"": 1, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30}
+_UNPRINTABLE: Final = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 D = TypeVar("D")
-
-
-class _Loader(yaml.SafeLoader):
-    """YAML 1.2's core schema: null, true and false, plain numbers; all else is text."""
-
-    yaml_implicit_resolvers: Final = {}  # type: ignore[misc]
-
-
-def _resolve(tag: str, pattern: str, first: str) -> None:
-    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(pattern), list(first))
-
-
-_resolve("null", r"^(?:~|null|)$", "~n")
-_Loader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"^$"), [""])
-_resolve("bool", r"^(?:true|false)$", "tf")
-_resolve("int", r"^[-+]?(?:0|[1-9][0-9]*)$", "-+0123456789")
-_resolve("float", r"^[-+]?(?:0|[1-9][0-9]*)\.[0-9]+(?:[eE][-+]?[0-9]+)?$", "-+0123456789")
 
 
 def document(content: bytes) -> "Section":
     """The file's top level; faults found later collect in it, and `refuse` raises them.
 
-    Raises ConfigError at once where it cannot be read: too large, no UTF-8, no YAML, several documents, aliases.
+    Raises ConfigError at once where it cannot be read.
     """
-    if len(content) > MAX_BYTES:
-        _stop(0, f"has {len(content)} bytes; at most {MAX_BYTES} are read")
-    try:
-        text = content.decode("utf-8")
-        for event in yaml.parse(text, Loader=_Loader):
-            if isinstance(event, yaml.AliasEvent):
-                line = event.start_mark.line + 1 if event.start_mark else 0
-                _stop(line, f"*{event.anchor}: aliases are not read; write the value out")
-        node = yaml.compose(text, Loader=_Loader)
-    except UnicodeDecodeError as error:
-        _stop(content[: error.start].count(b"\n") + 1, "is not UTF-8")
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        _stop(mark.line + 1 if mark else 0, f"is not YAML: {error.problem or error.context}")
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        _stop(0, f"is not YAML: {str(error).splitlines()[0] if str(error) else 'nested too deep'}")
+    node = compose(content)
     faults: list[Fault] = []
-    if node is None or _is_null(node):
+    if node is None or is_null(node):
         return Section(None, "", 1, faults)
     return Section(node, "", node.start_mark.line + 1, faults)
-
-
-def _stop(line: int, text: str) -> NoReturn:
-    raise ConfigError([Fault(line, "", text)])
 
 
 class Item:
@@ -94,11 +62,18 @@ class Item:
     def is_auto(self) -> bool:
         return isinstance(self._node, yaml.ScalarNode) and self._node.value == "auto"
 
-    def text(self, default: D) -> str | D:
-        if not isinstance(self._node, yaml.ScalarNode) or _is_null(self._node):
+    def text(self, default: D, *, lines: bool = False, empty: bool = False) -> str | D:
+        """Characters as they stand, numbers too. lines: may have several; empty: may have none."""
+        value = self._node.value
+        if not isinstance(value, str) or is_null(self._node):
             self.fault("must be text")
-            return default
-        return str(self._node.value)
+        elif not value and not empty:
+            self.fault("is empty")
+        elif _UNPRINTABLE.search(re.sub(r"[\n\t]", "", value) if lines else value):
+            self.fault("holds a control character" if lines else "must be one line without control characters")
+        else:
+            return value
+        return default
 
     def section(self) -> "Section":
         if not self.is_mapping:
@@ -141,18 +116,19 @@ class Item:
             return default
         days, hours, minutes, seconds, milliseconds = (float(part or 0) for part in match.groups())
         value = days * 86400 + hours * 3600 + minutes * 60 + seconds + milliseconds / 1000
-        if value <= 0:
-            self.fault("must be longer than 0")
+        if not 0 < value <= MAX_DURATION:
+            self.fault(f"must be longer than 0 and at most {MAX_DURATION / 86400:g}d")
             return default
         return value
 
     def size(self, default: D) -> int | D:
         """Bytes, as `8Mi` or a whole number."""
         match = _SIZE.fullmatch(self._node.value) if isinstance(self._node, yaml.ScalarNode) else None
-        if match is None or int(match[1]) == 0:
-            self.fault("must be a size such as 8Mi or a number of bytes")
+        value = int(match[1]) * _SIZES[match[2]] if match else 0
+        if not 0 < value <= MAX_SIZE:
+            self.fault("must be a size such as 8Mi or a number of bytes, at most 1Gi")
             return default
-        return int(match[1]) * _SIZES[match[2]]
+        return value
 
     def choice(self, options: Sequence[str], default: D) -> str | D:
         text = self._node.value if isinstance(self._node, yaml.ScalarNode) else ""
@@ -191,7 +167,7 @@ class Section:
         """The value under a key; None where it is absent or null."""
         self._asked.add(key)
         item = self._items.get(key)
-        return None if item is None or _is_null(item._node) else item  # noqa: SLF001 - one module, one idea
+        return None if item is None or is_null(item._node) else item  # noqa: SLF001 - one module, one idea
 
     def section(self, key: str) -> "Section":
         item = self.get(key)
@@ -203,9 +179,12 @@ class Section:
     def fault(self, text: str) -> None:
         self._faults.append(Fault(self.line, self.path, text))
 
-    def fault_at(self, line: int, path: str, text: str) -> None:
-        """A fault elsewhere in the same document."""
-        self._faults.append(Fault(line, path, text))
+    def fault_on(self, key: str, text: str) -> None:
+        """A fault of one key, or of the section where it lacks it."""
+        if key in self._items:
+            self._items[key].fault(text)
+        else:
+            self.fault(f"{key}: {text}")
 
     def close(self) -> None:
         """Keys that nobody has asked for are faults."""
@@ -218,7 +197,3 @@ class Section:
         """Raises ConfigError with every fault of the document, if there is any."""
         if self._faults:
             raise ConfigError(self._faults)
-
-
-def _is_null(node: yaml.Node) -> bool:
-    return bool(node.tag == "tag:yaml.org,2002:null")

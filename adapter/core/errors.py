@@ -35,7 +35,8 @@ class Fault:
     text: str
 
     def __str__(self) -> str:
-        return f"line {self.line}: {self.path}: {self.text}" if self.path else f"line {self.line}: {self.text}"
+        where = f"line {self.line}: " if self.line else ""
+        return f"{where}{self.path}: {self.text}" if self.path else f"{where}{self.text}"
 
 
 class ConfigError(AdapterError):

@@ -19,7 +19,7 @@ def decide(reading: Reading, now: float) -> Reading:
 def too_old(point: Point, now: float) -> Withheld:
     """Frozen is the name of an age beyond the limit while its source still shows the value; else it is stale."""
     age, limit = seconds(now - point.born), seconds(point.limit)
-    if now - point.seen <= point.limit and point.seen > point.born and point.devices:
+    if now - point.seen <= point.patience:
         reason, why = Reason.FROZEN, "its exporter still answers but has not collected again"
     else:
         reason, why = Reason.STALE, f"last seen {seconds(now - point.seen)} ago"

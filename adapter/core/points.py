@@ -61,6 +61,7 @@ class Point:
     born: when its oldest input was true, seconds on our clock, never later than the truth.
     expires: the last moment it may be served, seconds on our clock; expires - born is its limit.
     seen: start of the last look that still showed it, seconds on our clock.
+    patience: seconds after `seen` for which its source counts as still answering.
     window: seconds the value is an average or rate over; None for a momentary one.
     devices: the devices it was reduced from, empty where it has none.
     labels: what tells several series of one object apart.
@@ -71,6 +72,7 @@ class Point:
     expires: float
     seen: float
     source: str
+    patience: float = 0.0
     window: float | None = None
     devices: frozenset[Device] = frozenset()
     labels: Labels = ()

@@ -32,6 +32,7 @@ def reduce(readings: Mapping[Device, Reading], combine: Combine, pod: Pod, sourc
         born=born,
         expires=min(point.expires for point in points),
         seen=min(point.seen for point in points),
+        patience=max(point.patience for point in points),
         source=source,
         devices=frozenset(device for point in points for device in point.devices),
     )

@@ -11,7 +11,7 @@ from adapter.core import timing
 from adapter.core.gpu import DeviceSample, Value, is_blank
 from adapter.core.heartbeat import Beat, Track
 from adapter.core.points import Point, Reading, Reason, Withheld
-from adapter.core.profiles import Field, Profile
+from adapter.core.profiles import ENERGY, ENGINE, SM_ACTIVE, Field, Profile
 
 MIN_ENGINE = 0.05  # ratio below which an engine counts as idle: idle parts show noise, DRAM a constant
 POWER_SHARE = 0.5  # of the board's limit: weights in memory alone keep a board below 40 % of it
@@ -79,10 +79,16 @@ class Verdicts:
             born = min(born, self.track.seen - (self.wall - min(walls)) - CLOCK_SKEW)
         limit = self.max_age or self.pace.budget(beat.interval if beat else None).limit
         number = max(value.number for value in values) * field.scale
-        if number == 0 and profile.activity and alone and (witness := contradiction(self.track)):
-            return Withheld(Reason.IMPLAUSIBLE_ZERO, f"0 % while {witness}", self.pace.source, born, limit)
+        if number == 0 and profile.activity and alone and self.pace.heartbeat:
+            if not can_tell(self.track):
+                return Withheld(
+                    Reason.PENDING, "0 % is believed once two collects bear it out", self.pace.source, born, limit
+                )
+            if witness := contradiction(self.track):
+                return Withheld(Reason.IMPLAUSIBLE_ZERO, f"0 % while {witness}", self.pace.source, born, limit)
         device = frozenset((self.track.sample.device,))
-        return Point(number, born, born + limit, self.track.seen, self.pace.source, devices=device)
+        patience = 2 * self.pace.look + self.pace.read + self.pace.ttl
+        return Point(number, born, born + limit, self.track.seen, self.pace.source, patience, devices=device)
 
     def _born(self, beat: Beat | None) -> float | Withheld:
         pace = self.pace
@@ -144,6 +150,15 @@ def _domain(field: Field, values: tuple[Value, ...]) -> tuple[Reason, str] | Non
                 f"{field.name} is {value.number:g}, outside 0 to {field.high / field.scale:g}",
             )
     return None
+
+
+def can_tell(track: Track) -> bool:
+    """Whether a zero could be contradicted by now, if the device has anything that could contradict it."""
+    if len(track.collects) == 2:
+        return True
+    sample = track.sample
+    engine = any(sample.witness(family) is not None for family in (ENGINE, SM_ACTIVE))
+    return not engine and (sample.witness(ENERGY) is None or sample.power_limit is None)
 
 
 def contradiction(track: Track) -> str | None:

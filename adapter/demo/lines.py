@@ -7,13 +7,12 @@ from types import TracebackType
 from typing import Self, TextIO
 
 from adapter.core.timing import seconds
-from adapter.demo.moment import Moment, Opening, struck
+from adapter.demo.moment import Moment, Opening, state
 from adapter.demo.promises import Promise, Promises
 from adapter.demo.script import TOLD, Scene
-from adapter.demo.view import Wanted, WorkloadView
+from adapter.demo.view import WorkloadView
 
 PACE = 1.0  # seconds between lines, at least
-TITLES = {fault: told.title for fault, told in TOLD.items()}
 
 
 class Plain:
@@ -72,12 +71,13 @@ def changed(moment: Moment) -> str:
     withheld = [f"{row.pod} {row.reason}" for row in rows if row.answer is None]
     served = f"{len(rows) - len(withheld)} of {len(rows)} pods served"
     answers = ", ".join([served, *withheld])
-    hpa = "; ".join(f"{view.name} at {view.replicas}: {wants(view.wanted)}" for view in moment.views)
-    return f"{struck(moment.ailing, TITLES) or 'healthy':24}  {answers:60}  HPA wants for {hpa}"
+    hpa = "; ".join(map(wants, moment.views))
+    return f"{state(moment):24}  {answers:60}  HPA of {hpa}"
 
 
-def wants(wanted: Wanted) -> str:
-    return f"{wanted.ours} (naive {wanted.naive}, truth {wanted.truth})"
+def wants(view: WorkloadView) -> str:
+    wanted = view.wanted
+    return f"{view.name} at {view.replicas} wants {wanted.ours} (naive {wanted.naive}, truth {wanted.truth})"
 
 
 @dataclass
@@ -109,15 +109,15 @@ class Chapter:
                 self.again.setdefault(row.pod, moment.at - self.ended)
 
     def __str__(self) -> str:
-        title = f"{TITLES[self.scene.fault]} on {self.scene.node}"
+        title = f"{TOLD[self.scene.fault].title} on {self.scene.node}"
         reasons = sorted(set(self.reason.values()))
         withheld = f"{' '.join(sorted(self.reason))} {'/'.join(reasons)} after {seconds(self.after or 0)}"
         again = f"after {seconds(max(self.again.values()))}" if len(self.again) == len(self.reason) > 0 else "not yet"
-        hpa = f"{self.worst.name} at {self.worst.replicas}: {wants(self.worst.wanted)}" if self.worst else ""
+        hpa = wants(self.worst) if self.worst else ""
         return f"{self.began:5.1f}s  {title:22} {withheld if self.reason else 'nothing':44} {again:13} {hpa}"
 
 
-HEADING = f"{'at':>6}  {'fault':22} {'withheld, and why':44} {'served again':13} an HPA wants, when naive is most wrong"
+HEADING = f"{'at':>6}  {'fault':22} {'withheld, and why':44} {'served again':13} HPA, when naive is most wrong"
 
 
 class Report(Plain):

@@ -1,14 +1,13 @@
 """All that can be shown of one observation, and what whoever shows it has to offer."""
 
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import NamedTuple, Protocol, Self
 
 from adapter.demo.faults import Fault
 from adapter.demo.promises import Promises
-from adapter.demo.script import Scene
+from adapter.demo.script import TOLD, Scene
 from adapter.demo.stage import Rhythm
 from adapter.demo.view import WorkloadView
 
@@ -60,6 +59,9 @@ class Show(Protocol):
         """complete: the script was played to its end."""
 
 
-def struck(ailing: Sequence[tuple[str, Fault]], titles: dict[Fault, str]) -> str:
-    """`freeze on node-a, NaN on node-b`; "" where nothing ails."""
-    return ", ".join(f"{titles[fault]} on {node}" for node, fault in ailing)
+def state(moment: Moment) -> str:
+    """How the fleet is: `freeze on node-a, NaN on node-b`; without a fault `healthy`, or `recovering` until all is."""
+    if moment.ailing:
+        return ", ".join(f"{TOLD[fault].title} on {node}" for node, fault in moment.ailing)
+    served = all(row.answer is not None for view in moment.views for row in view.pods)
+    return "healthy" if served else "recovering"

@@ -18,11 +18,11 @@ from adapter.core.pods import PodIndex
 from adapter.demo.answers import MEMORY, UTILIZATION
 from adapter.demo.client import Client
 from adapter.demo.director import Director, ailments
-from adapter.demo.fleet import WORKLOADS
+from adapter.demo.fleet import WORKLOADS, Fleet
 from adapter.demo.keys import Wishes
 from adapter.demo.lines import Changes, Report
-from adapter.demo.moment import Moment, Opening, Show
-from adapter.demo.promises import Promises
+from adapter.demo.moment import Moment, Opening, Show, state
+from adapter.demo.promises import Promise, Promises
 from adapter.demo.script import Script, script
 from adapter.demo.server import RunningFleet, running_fleet
 from adapter.demo.stage import FAST, SLOW, Rhythm, staged
@@ -36,6 +36,7 @@ Clock = Callable[[], float]
 Started = Callable[[tuple[str, str]], None]  # with the URLs of the API and of the telemetry
 Serve = Callable[[Settings, Callable[[], PodIndex], asyncio.Event, Started, Clock], Coroutine[Any, Any, None]]
 
+ASKED = WORKLOADS[0].name  # the workload of the printed curl line
 INTERRUPTED = 130
 BROKEN = 1
 
@@ -112,23 +113,28 @@ async def play(run: Run, running: RunningFleet, client: Client, wish: Wishes, te
     """The script, or whatever a person wishes, observed until its end."""
     promises = Promises(run.rhythm)
     director = Director(running, run.script, run.clock, 2 * run.rhythm.observe)
-    workload = WORKLOADS[0].name
     pods = sum(workload.replicas for workload in WORKLOADS)
-    run.show.open(Opening(client.curl(workload), telemetry, run.rhythm, len(running.urls), pods))
+    run.show.open(Opening(client.curl(ASKED), telemetry, run.rhythm, len(running.urls), pods))
     while not wish.ended and (run.loop or not director.over):
         for key in wish.granted():
             await director.press(key)
         await director.advance()
-        observation = await client.observe(running.fleet)
-        promises.watch(running.fleet, observation)
-        ailing = tuple((node, fault) for node, fault in ailments(running.fleet, observation.ended) if fault)
-        views = view(running.fleet, observation)
-        moment = Moment(observation.ended, director.scene, director.left, director.playing, ailing, views, promises)
+        moment = await watched(running.fleet, client, promises, director)
         run.show.seen(moment)
+        if not promises.kept[Promise.REACHABLE] and state(moment) == "healthy":
+            promises.reached(await client.ask(client.url(UTILIZATION, workload=ASKED)))
         await wish.wait(run.rhythm.observe)
-    promises.reached(await client.ask(client.url(UTILIZATION, workload=workload)))
-    complete = director.over
+    complete = run.loop or director.over
     run.show.close(promises, complete=complete)
     if run.loop:
         return 0
     return BROKEN if promises.broken else 0 if complete else INTERRUPTED
+
+
+async def watched(fleet: Fleet, client: Client, promises: Promises, director: Director) -> Moment:
+    """One observation, entered into the book."""
+    observation = await client.observe(fleet)
+    promises.watch(fleet, observation)
+    ailing = tuple((node, fault) for node, fault in ailments(fleet, observation.ended) if fault)
+    views = view(fleet, observation)
+    return Moment(observation.ended, director.scene, director.left, director.playing, ailing, views, promises)

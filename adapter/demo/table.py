@@ -11,8 +11,8 @@ from rich.text import Text
 
 from adapter.core.timing import seconds
 from adapter.demo.director import KEYS
-from adapter.demo.lines import TITLES, verdict
-from adapter.demo.moment import Moment, Opening, struck
+from adapter.demo.lines import verdict
+from adapter.demo.moment import Moment, Opening, state
 from adapter.demo.promises import Promises
 from adapter.demo.script import TOLD
 from adapter.demo.tail import Tail
@@ -20,7 +20,7 @@ from adapter.demo.view import PodRow, Wanted, WorkloadView
 
 BAR, SHORT_BAR = 10, 3  # cells
 WIDE, HIGH = 100, 30  # columns from which on there is room for nodes and long bars; rows, for the log
-ACTS = {**{key: TITLES[fault] for key, fault in KEYS.items()}, "r": "recover", "space": "pause", "q": "quit"}
+ACTS = {**{key: TOLD[fault].title for key, fault in KEYS.items()}, "r": "recover", "space": "pause", "q": "quit"}
 
 
 class Table:
@@ -74,13 +74,9 @@ def picture(moment: Moment, log: Sequence[str], limit: float, size: ConsoleDimen
 
 
 def _headline(moment: Moment) -> Text:
-    if moment.ailing:
-        state, style = struck(moment.ailing, TITLES), "bold red"
-    elif all(row.answer is not None for view in moment.views for row in view.pods):
-        state, style = "healthy", "bold green"
-    else:
-        state, style = "recovering", "bold yellow"
-    line = Text(f" ● {state}", style, no_wrap=True, overflow="ellipsis")
+    now = state(moment)
+    style = {"healthy": "bold green", "recovering": "bold yellow"}.get(now, "bold red")
+    line = Text(f" ● {now}", style, no_wrap=True, overflow="ellipsis")
     if not moment.playing:
         return line.append("   paused", "bold yellow")
     change = "recovers" if moment.scene else "next fault"

@@ -8,37 +8,52 @@ from urllib.parse import urlsplit
 from adapter.core.document import Item, Section
 from adapter.settings.groups import Connection
 
-_SECRET_HEADERS: Final = ("authorization", "cookie", "proxy-authorization", "x-api-key")
+_SECRETS: Final = ("authorization", "cookie", "api-key", "apikey", "token", "secret", "password")  # in a header's name
+_OURS: Final = frozenset(
+    ("accept", "accept-encoding", "connection", "content-length", "content-type", "expect", "host", "te",
+     "transfer-encoding", "upgrade")
+)  # fmt: skip
 _HEADER_NAME: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
 
 
-def url(item: Item) -> str:
-    """An http(s) URL without credentials or query; what is wrong with it becomes a fault that does not repeat it."""
-    text = item.text("")
+def url(item: Item, *, page: bool = False) -> str:
+    """An http(s) URL without credentials or query; what is wrong with it becomes a fault that does not repeat it.
+
+    page: it names a page, so a server alone is not enough.
+    """
+    text = item.text(None)
+    if text is None:
+        return ""
     try:
         parts = urlsplit(text)
         port_is_fine = parts.port is None or parts.port > 0
     except ValueError:
         item.fault("is not a URL")
         return text
-    if parts.scheme not in ("http", "https") or not parts.hostname or not port_is_fine:
-        item.fault("must be a URL such as http://prometheus.monitoring.svc:9090")
+    blank = any(c.isspace() for c in text)
+    if blank or parts.scheme not in ("http", "https") or not parts.hostname or not port_is_fine:
+        item.fault(
+            f"must be a URL such as {'http://10.0.0.11:9400/metrics' if page else 'http://prometheus.monitoring.svc:9090'}"
+        )
     elif parts.username is not None or parts.password is not None:
         item.fault("must not hold credentials: put them into files (basicAuth.passwordFile, bearerTokenFile)")
     elif parts.query or parts.fragment:
         item.fault("must not hold a query or a fragment")
+    elif page and parts.path in ("", "/"):
+        item.fault("names a server but no page: add the path, as in http://10.0.0.11:9400/metrics")
     return text
 
 
 def connection(section: Section) -> Connection:
     """The keys bearerTokenFile, basicAuth, tls, headers and headerFiles of a section."""
-    basic, tls = section.section("basicAuth"), section.section("tls")
-    username, password = _text(basic, "username"), _text(basic, "passwordFile")
-    if password is not None and username is None:
-        basic.fault("needs a username")
     bearer = _text(section, "bearerTokenFile")
-    if bearer is not None and username is not None:
-        section.fault("has both bearerTokenFile and basicAuth: one Authorization header can hold one of them")
+    username, password = _basic(section)
+    headers, files = _headers(section, "headers"), _headers(section, "headerFiles")
+    if sum((bearer is not None, username is not None, "authorization" in map(str.lower, files))) > 1:
+        section.fault("can hold one Authorization: give bearerTokenFile, basicAuth or a file for the header")
+    for twice in {name.lower() for name in headers} & {name.lower() for name in files}:
+        section.fault(f"gives the header {twice} both as it is and from a file")
+    tls = section.section("tls")
     cert, key = _text(tls, "certFile"), _text(tls, "keyFile")
     if (cert is None) != (key is None):
         tls.fault("certFile and keyFile belong together: give both or none")
@@ -52,12 +67,25 @@ def connection(section: Section) -> Connection:
         key_file=key,
         server_name=_text(tls, "serverName"),
         insecure_skip_verify=insecure.flag(default=False) if insecure else False,
-        headers=_headers(section, "headers"),
-        header_files=_headers(section, "headerFiles"),
+        headers=headers,
+        header_files=files,
     )
-    basic.close()
     tls.close()
     return made
+
+
+def _basic(section: Section) -> tuple[str | None, str | None]:
+    """User name and password file."""
+    if section.get("basicAuth") is None:
+        return None, None
+    basic = section.section("basicAuth")
+    username, password = _text(basic, "username"), _text(basic, "passwordFile")
+    if username is None:
+        basic.fault("needs a username")
+    elif ":" in username:
+        basic.fault("cannot hold a username with a colon (RFC 7617)")
+    basic.close()
+    return username, password
 
 
 def _text(section: Section, key: str) -> str | None:
@@ -74,10 +102,10 @@ def _headers(section: Section, key: str) -> Mapping[str, str]:
             continue
         if not name or not set(name) <= _HEADER_NAME:
             item.fault("is no name of a header")
-        elif key == "headers" and name.lower() in _SECRET_HEADERS:
+        elif name.lower() in _OURS:
+            item.fault("is a header that the adapter sets itself: leave it out")
+        elif key == "headers" and any(word in name.lower() for word in _SECRETS):
             item.fault("holds a secret: put it into a file, under headerFiles or as bearerTokenFile")
         else:
             headers[name] = item.text("")
-            if any(ord(c) < 32 or ord(c) == 127 for c in headers[name]):
-                item.fault("must be one line")
     return MappingProxyType(headers)

@@ -99,7 +99,11 @@ class Metric:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The whole file. `metrics` names what is served, and nothing else is."""
+    """The whole file. `metrics` names what is served, and nothing else is.
+
+    max_age, min_coverage: for metrics that are built without a file; `parse` gives each metric its own, since one may
+    say `auto` under an explicit limit for all.
+    """
 
     sync_period: float = timing.HPA_SYNC_PERIOD
     cache_ttl: float | None = None

@@ -1,11 +1,12 @@
 """Bytes become Settings, or every fault at once, each with its path and line. Nothing is guessed, nothing ignored."""
 
+from dataclasses import replace
 from typing import Final, cast
 
 from adapter.core import timing
 from adapter.core.document import Item, Section, document
 from adapter.core.profiles import PROFILES
-from adapter.settings.budgets import budgets
+from adapter.settings.budgets import DCGM
 from adapter.settings.connections import connection, url
 from adapter.settings.groups import (
     Dcgm,
@@ -22,77 +23,70 @@ from adapter.settings.metrics import duration, metric, ratio
 PAGES: Final = ("auto", "live", "ticker")
 HEARTBEATS: Final = ("auto", "none")
 DIALECTS: Final = ("auto", "prometheus", "victoriametrics", "thanos", "mimir")
-OF_PROMETHEUS_ADAPTER: Final = ("rules", "externalRules", "resourceRules")
+FOREIGN: Final = (  # keys by which other files are known, most telling first
+    (("apiVersion", "kind"), "is a Kubernetes manifest: give the configuration that is inside it"),
+    (("image", "replicas", "rbac"), "is a Helm chart's values: give the configuration file itself"),
+    (("scrape_configs", "rule_files"), "is Prometheus' own configuration: name that server under sources.prometheus"),
+    (
+        ("rules", "externalRules", "resourceRules"),
+        "belongs to prometheus-adapter's file (--config), which this version does not read",
+    ),
+)
 
 
 def default_settings() -> Settings:
     """What is served without a file: every GPU profile under its own name."""
-    metrics = tuple(Metric(profile.metric, ("dcgm",), series=profile.name) for profile in PROFILES.values())
+    metrics = tuple(Metric(profile.metric, (DCGM,), series=profile.name) for profile in PROFILES.values())
     return Settings(dcgm=Dcgm(), metrics=metrics)
 
 
 def parse(content: bytes) -> Settings:
     """Raises ConfigError with all that is wrong."""
     top = document(content)
-    for key in OF_PROMETHEUS_ADAPTER:
-        if item := top.get(key):
-            item.fault("belongs to prometheus-adapter's file (--config), which this version does not read")
+    _refuse_foreign(top)
     hpa, cache, freshness = top.section("hpa"), top.section("cache"), top.section("freshness")
     sources = top.section("sources")
-    dcgm, servers = _dcgm(sources), _servers(sources)
-    min_coverage = ratio(freshness, "minCoverage", 0.5)
     if (nan := freshness.get("onNaN")) and nan.choice(("omit", "zero"), "omit") == "zero":
         nan.fault("zero is for the rules of prometheus-adapter's file, which this version does not read")
-    settings = Settings(
+    common = Settings(
         sync_period=duration(hpa, "syncPeriod") or timing.HPA_SYNC_PERIOD,
-        cache_ttl=duration(cache, "ttl"),
-        max_age=duration(freshness, "maxAge"),
-        min_coverage=min_coverage,
-        dcgm=dcgm,
-        prometheus=servers,
-        metrics=_metrics(top, dcgm, servers, min_coverage),
+        cache_ttl=duration(cache, "ttl", auto=True),
+        max_age=duration(freshness, "maxAge", auto=True),
+        min_coverage=ratio(freshness, "minCoverage", 0.5),
+        dcgm=_dcgm(sources),
+        prometheus=_servers(sources),
     )
-    _limits(top, settings)
+    metrics = _metrics(top, common, freshness.get("maxAge"))
     for section in (hpa, cache, freshness, sources, top):
         section.close()
     top.refuse()
-    return settings
+    return replace(common, max_age=None, metrics=metrics)
 
 
-def _metrics(
-    top: Section, dcgm: Dcgm | None, servers: tuple[Prometheus, ...], min_coverage: float
-) -> tuple[Metric, ...]:
+def _refuse_foreign(top: Section) -> None:
+    """Another program's file is one fault, not one for each of its keys."""
+    for keys, text in FOREIGN:
+        for key in keys:
+            if key in top.keys():  # noqa: SIM118 - a Section is no mapping
+                top.fault_on(key, text)
+                top.refuse()
+
+
+def _metrics(top: Section, common: Settings, limit: Item | None) -> tuple[Metric, ...]:
     item = top.get("metrics")
-    if item is None:
-        top.fault("metrics: names nothing to serve; list at least one metric")
-        return ()
-    known = frozenset([*(["dcgm"] if dcgm else []), *(server.name for server in servers)])
+    entries = item.items() if item else []
+    if item is None or (item.is_list and not entries):
+        top.fault_on("metrics", "names nothing to serve; list at least one metric")
     made: list[Metric] = []
     first: dict[tuple[str, frozenset[str]], int] = {}
-    for entry in item.items():
-        one = metric(entry.section(), known, min_coverage)
+    for entry in entries:
+        one = metric(entry.section(), common, limit)
         about = one.name, frozenset(one.labels or ("namespace", "pod"))
         if one.name and about in first:
             entry.fault(f"{one.name} is served already by the entry in line {first[about]}")
         first.setdefault(about, entry.line)
         made.append(one)
     return tuple(made)
-
-
-def _limits(top: Section, settings: Settings) -> None:
-    """An explicit limit below what every source of the metric needs in health would withhold healthy values.
-
-    By what is configured: how often a Prometheus scrapes is not known here, and counts as nothing.
-    """
-    for one in settings.metrics:
-        limit = one.max_age or settings.max_age
-        if limit is None or not one.sources or (one.series not in PROFILES and one.query is None):
-            continue
-        refused = timing.refusal(limit, budgets(settings, one, scrape=0.0))
-        if refused:
-            path, line = one.where
-            where = f"{path}.freshness.maxAge" if one.max_age else "freshness.maxAge"
-            top.fault_at(line, where, f"{one.name}: {refused}")
 
 
 def _dcgm(sources: Section) -> Dcgm | None:
@@ -105,7 +99,7 @@ def _dcgm(sources: Section) -> Dcgm | None:
     default = Dcgm()
     made = Dcgm(
         collect_interval=duration(section, "collectInterval") or default.collect_interval,
-        poll=duration(section, "poll"),
+        poll=duration(section, "poll", auto=True),
         pages=cast("PagesSetting", _choice(section, "pages", PAGES, "auto")),
         heartbeat=cast("Heartbeat", _choice(section, "heartbeat", HEARTBEATS, "auto")),
         read_time=duration(section, "readTime") or default.read_time,
@@ -125,7 +119,7 @@ def _targets(section: Section) -> tuple[StaticTarget, ...]:
     targets: dict[str, StaticTarget] = {}
     for entry in item.items():
         target = _target(entry)
-        if target.url in targets:
+        if target.url and target.url in targets:
             entry.fault("is listed twice")
         targets[target.url] = target
     return tuple(targets.values())
@@ -133,13 +127,13 @@ def _targets(section: Section) -> tuple[StaticTarget, ...]:
 
 def _target(entry: Item) -> StaticTarget:
     if not entry.is_mapping:
-        return StaticTarget(url(entry))
+        return StaticTarget(url(entry, page=True))
     section = entry.section()
     address = section.get("url")
     if address is None:
         section.fault("needs a url")
     made = StaticTarget(
-        url(address) if address else "",
+        url(address, page=True) if address else "",
         heartbeat=cast("Heartbeat | None", _choice(section, "heartbeat", HEARTBEATS, None)),
         pages=cast("PagesSetting | None", _choice(section, "pages", PAGES, None)),
         collect_interval=duration(section, "collectInterval"),
@@ -156,9 +150,9 @@ def _servers(sources: Section) -> tuple[Prometheus, ...]:
     servers: dict[str, Prometheus] = {}
     for entry in entries:
         server = _server(entry.section(), alone=not item.is_list)
-        if server.name == "dcgm":
+        if server.name == DCGM:
             entry.fault("dcgm is the name of the exporters: choose another one")
-        elif server.name in servers:
+        elif server.name and server.name in servers:
             entry.fault(f"there are two servers named {server.name}")
         servers[server.name] = server
     return tuple(servers.values())
@@ -172,7 +166,7 @@ def _server(section: Section, *, alone: bool) -> Prometheus:
         section.fault("needs a name, which metrics[].from can say")
     default = Prometheus("", "")
     made = Prometheus(
-        name=name.text("") if name else "prometheus",
+        name=name.text("") if name else "prometheus" if alone else "",
         url=url(address) if address else "",
         read_time=duration(section, "readTime") or default.read_time,
         deadline=duration(section, "deadline") or default.deadline,

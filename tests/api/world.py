@@ -28,7 +28,7 @@ def pod_key(name: str, namespace: str = "ml-a") -> ObjectKey:
 
 def point(value: float, age: float = 3.0, limit: float = 20.0, window: float | None = None) -> Point:
     born = NOW - age
-    return Point(value, born, born + limit, NOW - 1, "exporters", window)
+    return Point(value, born, born + limit, NOW - 1, "exporters", window=window)
 
 
 def withheld(reason: Reason = Reason.STALE) -> Withheld:

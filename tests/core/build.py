@@ -19,11 +19,13 @@ def point(
     limit: float = 44.0,
     *,
     seen: float | None = None,
+    patience: float = 10.0,
     source: str = "dcgm",
     devices: frozenset[Device] = frozenset((GPU_A,)),
     labels: Labels = (),
 ) -> Point:
-    return Point(value, born, born + limit, born if seen is None else seen, source, devices=devices, labels=labels)
+    at = born if seen is None else seen
+    return Point(value, born, born + limit, at, source, patience, devices=devices, labels=labels)
 
 
 def withheld(reason: Reason, source: str = "dcgm", detail: str = "why", born: float | None = None) -> Withheld:

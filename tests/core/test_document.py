@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapter.core.document import MAX_BYTES, document
+from adapter.core.document import document
 from adapter.core.errors import ConfigError, Fault
+from adapter.core.yaml_nodes import MAX_BYTES
 
 
 def faults(content: bytes) -> tuple[Fault, ...]:
@@ -31,13 +32,20 @@ def test_what_yaml_1_1_guesses_stays_text(text: str) -> None:
         pytest.param(b"a: &x 1\nb: *x\n", 2, "aliases are not read", id="alias"),
         pytest.param(b"a: 1\nb: \xff\n", 2, "is not UTF-8", id="encoding"),
         pytest.param(b"a" * (MAX_BYTES + 1), 0, "at most", id="size"),
-        pytest.param(b"a: \x00", 1, "is not YAML", id="control character"),
+        pytest.param(b"a: &x [*x]\n", 1, "aliases are not read", id="alias inside itself"),
+        pytest.param(b"a: 1\nb: !!bool yes\n", 2, "tags are not read", id="tag"),
+        pytest.param(b"a: 1\nb: \x00", 2, "is not YAML", id="control character"),
+        pytest.param(b"a: 1\nb:\tc: 1", 2, "is not YAML", id="tab"),
+        pytest.param(b'a: 1\nb: "\\UFFFFFFFF"', 2, "names no character", id="escape beyond C's integers"),
+        pytest.param(b'a: 1\nb: "\\U00110000"', 2, "names no character", id="escape beyond Unicode"),
+        pytest.param(b"%YAML 1." + b"9" * 5000 + b"\n---\na: 1", 1, "no version", id="version"),
+        pytest.param(b"a: 1\nb: " + b"[" * 5000, 2, "nested too deep", id="depth"),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_its_line(content: bytes, line: int, words: str) -> None:
     (fault,) = faults(content)
     assert words in fault.text
-    assert fault.line in (line, 0)
+    assert fault.line == line
 
 
 def test_every_fault_is_found_with_path_and_line() -> None:
@@ -70,11 +78,52 @@ def test_durations_are_prometheus_durations(text: str, seconds: float) -> None:
     assert item.duration(None) == seconds
 
 
-@pytest.mark.parametrize("text", ["15", "s", "0s", "-1s", "1s1m", "'1 s'", "[1s]", "{}"])
+@pytest.mark.parametrize("text", ["15", "s", "0s", "-1s", "1s1m", "'1 s'", "[1s]", "{}", "8d", "9" * 400 + "s", "١٥s"])
 def test_what_is_no_duration_is_a_fault(text: str) -> None:
     top = document(f"key: {text}".encode())
     assert top.get("key").duration(None) is None  # type: ignore[union-attr]
     with pytest.raises(ConfigError):
+        top.refuse()
+
+
+@pytest.mark.parametrize(("text", "size"), [("8Mi", 8 << 20), ("1Gi", 1 << 30), ("512Ki", 512 << 10), ("4096", 4096)])
+def test_sizes_are_bytes(text: str, size: int) -> None:
+    item = document(f"key: {text}".encode()).get("key")
+    assert item is not None
+    assert item.size(None) == size
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "8MB", "8 Mi", "1.5Gi", "2Gi", "9" * 5000, "[8Mi]"])
+def test_what_is_no_size_is_a_fault(text: str) -> None:
+    top = document(f"key: {text}".encode())
+    assert top.get("key").size(None) is None  # type: ignore[union-attr]
+    with pytest.raises(ConfigError):
+        top.refuse()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['"a\\nb"', '"a\\0b"', '"\\ud800"', '""', "[a]", "{a: b}"],
+    ids=["lines", "nul", "surrogate", "", "list", "map"],
+)
+def test_text_is_one_line_that_can_be_written_anywhere(text: str) -> None:
+    top = document(f"key: {text}".encode())
+    assert top.get("key").text(None) is None  # type: ignore[union-attr]
+    with pytest.raises(ConfigError, match="line 1: key"):
+        top.refuse()
+
+
+def test_text_may_have_lines_where_it_is_said_so() -> None:
+    item = document(b"key: |\n  sum(\n  \tx)\n").get("key")
+    assert item is not None
+    assert item.text(None, lines=True) == "sum(\n\tx)\n"
+
+
+@pytest.mark.parametrize("text", ["yes", "on", "'true'", "1", "True"])
+def test_only_true_and_false_are_flags(text: str) -> None:
+    top = document(f"key: {text}".encode())
+    assert top.get("key").flag(None) is None  # type: ignore[union-attr]
+    with pytest.raises(ConfigError, match="must be true or false"):
         top.refuse()
 
 

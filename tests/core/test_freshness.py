@@ -15,8 +15,8 @@ from tests.core.build import GPU_A, GPU_B, point, withheld
         pytest.param(point(born=100), 144.0, None, id="at its limit"),
         pytest.param(point(born=100), 144.1, Reason.STALE, id="beyond, and not seen since"),
         pytest.param(point(born=100, seen=140), 144.1, Reason.FROZEN, id="beyond, while its page is still seen"),
-        pytest.param(point(born=100, seen=140), 190.0, Reason.STALE, id="frozen, then gone"),
-        pytest.param(point(born=100, seen=140, devices=frozenset()), 144.1, Reason.STALE, id="PromQL never freezes"),
+        pytest.param(point(born=100, seen=140), 151.0, Reason.STALE, id="frozen, then gone"),
+        pytest.param(point(born=100, seen=130), 144.1, Reason.STALE, id="beyond, and not answering any more"),
         pytest.param(withheld(Reason.BLANK), 0.0, Reason.BLANK, id="withheld stays withheld"),
     ],
 )

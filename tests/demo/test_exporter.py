@@ -14,6 +14,7 @@ from adapter.core.gpu import Owner
 from adapter.demo.exporter import BOARD_MIB, FAMILIES, GPU_UTIL, Exporter, Gpu, gpu_uuid
 from adapter.demo.faults import MEASURED, TRANSPORT, Fault, Spell, reigning
 from adapter.demo.load import IDLE, Load, Waves
+from adapter.sources.exposition import compile_wanted, scan
 
 ENERGY = "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION"
 POWER = "DCGM_FI_DEV_POWER_USAGE"
@@ -47,6 +48,19 @@ def test_page_has_every_family_of_every_gpu_with_help_and_type() -> None:
     assert [family.name for family in families] == [family.name for family in FAMILIES]
     assert all(len(family.samples) == 3 and family.documentation for family in families)
     assert {family.type for family in families if family.name == ENERGY} == {"counter"}
+
+
+@pytest.mark.parametrize("fault", [None, Fault.NAN, Fault.BLANK, Fault.LOST_LABELS, Fault.TIMESTAMPS])
+def test_our_scanner_reads_what_prometheus_library_reads(fault: Fault | None) -> None:
+    page = exporter(*([Spell(fault, 0)] if fault else [])).page(100.0)
+    ours = scan(page, compile_wanted(family.name for family in FAMILIES), {})
+    theirs = [s for family in text_string_to_metric_families(page.decode()) for s in family.samples]
+    assert ours.skipped == 0
+    # The library gives counters the suffix that OpenMetrics asks for.
+    assert [row.name for row in ours.rows] == [s.name.removesuffix("_total") for s in theirs]
+    assert [dict(row.labels) for row in ours.rows] == [s.labels for s in theirs]
+    assert [row.value for row in ours.rows] == pytest.approx([s.value for s in theirs], nan_ok=True)
+    assert [row.wall for row in ours.rows] == [s.timestamp for s in theirs]
 
 
 def test_rows_have_an_exporters_labels_in_its_order_and_free_gpus_name_no_pod() -> None:

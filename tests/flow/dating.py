@@ -5,7 +5,6 @@ and profiling ratios never repeat: so what is served tells its own true age, wit
 """
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -16,13 +15,14 @@ from adapter.core.gpu import Owner, devices
 from adapter.core.heartbeat import History, follow
 from adapter.core.pods import Pod, PodIndex
 from adapter.core.points import Point, Reading
-from adapter.core.profiles import ENGINE, PROFILES
+from adapter.core.profiles import ENGINE, PROFILES, families
 from adapter.core.reduce import pod_readings
 from adapter.core.rules import Pace
 from adapter.core.samples import Look, Row
 from adapter.core.timing import CONTAINER_SETTLES
 from adapter.demo.exporter import BOARD_MIB, GPU_UTIL, Exporter, Gpu
 from adapter.demo.load import Load
+from adapter.sources.exposition import compile_wanted, scan
 
 UTIL, ACTIVE, MEMORY = "gpu_utilization", "gpu_engine_active", "gpu_memory_used_bytes"
 MIB = 1 << 20
@@ -47,13 +47,7 @@ def gpu(index: int, load: Load) -> Gpu:
     return Gpu(index, f"GPU-{index}", load, OWNER, spelled)
 
 
-_ROW = re.compile(r"(\w+)\{(.*)\} (\S+)(?: (\d+))?")
-_LABEL = re.compile(r'(\w+)="([^"]*)"')
-
-
-def rows(page: bytes) -> Iterator[Row]:
-    for name, labels, value, wall in _ROW.findall(page.decode()):
-        yield Row(name, dict(_LABEL.findall(labels)), float(value), float(wall) / 1000 if wall else None)
+WANTED = compile_wanted(families(tuple(PROFILES.values())))
 
 
 class Glance(NamedTuple):
@@ -82,7 +76,7 @@ class Target:
 
     def take(self, glance: Glance, pods: PodIndex) -> tuple[Row, ...]:
         """One look; a page without GPU rows is a failed one."""
-        found = tuple(rows(self.exporter.page(glance.made)))
+        found = scan(self.exporter.page(glance.made), WANTED, {}).rows
         if found:
             look = Look("dcgm", self.exporter.node, glance.began, glance.began, glance.began + WALL, found)
             gap = self.pace.budget().limit

@@ -61,17 +61,20 @@ class Jitter:
 
 
 class Page(dcgm.Exporter):
-    """A simulated exporter's page, as we look at it."""
+    """A simulated exporter's page, as we look at it. until: then it cannot be reached any more."""
 
-    def __init__(self, exporter: demo.Exporter, jitter: Jitter) -> None:
+    def __init__(self, exporter: demo.Exporter, jitter: Jitter, until: float = math.inf) -> None:
         self.url = exporter.node
         self.skipped = 0
         self._exporter = exporter
         self._jitter = jitter
+        self._until = until
 
     async def look(self, clock: Callable[[], float], wall: Callable[[], float]) -> Look:
         await self._jitter.wait()
         began, began_wall = clock(), wall()
+        if began > self._until:
+            raise SourceError("connect", "cannot be reached")
         shown = await self._jitter.read(lambda: page_rows(self._exporter, now()))
         return Look("dcgm", self.url, began, began, began_wall, shown)
 
@@ -87,8 +90,8 @@ class Scrape(NamedTuple):
 class SimulatedPrometheus(PrometheusServer):
     """targets: by instance, what each shows at the time it is asked. interval: seconds between scrapes.
 
-    lists_targets: whether it has a targets API. step: by how many seconds its clock has been set. scraping False: its
-    scrapes no longer come through, unnoticed.
+    lists_targets: whether it has a targets API. step: by how many seconds its clock has been set. until: then scrapes
+    come through no more, and it does not notice.
     """
 
     targets: Mapping[str, Callable[[float], Iterable[Row]]]
@@ -96,7 +99,7 @@ class SimulatedPrometheus(PrometheusServer):
     jitter: Jitter
     lists_targets: bool = True
     step: float = 0.0
-    scraping: bool = True
+    until: float = math.inf
     name: str = "prom"
     scraped: dict[str, list[Scrape]] = field(default_factory=dict)
 
@@ -118,13 +121,13 @@ class SimulatedPrometheus(PrometheusServer):
         stamp = self.time()
         shown = await self.jitter.read(lambda: tuple(self.targets[instance](now())))
         kept = self.scraped.setdefault(instance, [])
-        if self.scraping and (not kept or stamp > kept[-1].stamp):
+        if now() < self.until and (not kept or stamp > kept[-1].stamp):
             kept.append(Scrape(stamp, shown))
 
     async def evaluate(self, query: str) -> Evaluation:
         await self.jitter.wait()
         sent = now()
-        families = {family: index for family, index in _TAGGED.findall(query)}
+        families = dict(_TAGGED.findall(query))
         at, samples = await self.jitter.read(lambda: (self.time(), list(self._answer(families))))
         heard = Heard(sent, now(), at, float(math.floor(at)))
         self._server, lag = hear(self._server, heard)
