@@ -7,11 +7,11 @@ import aiohttp
 
 from adapter.core.answer import Catalog, Served
 from adapter.core.attribution import GpuMetric
+from adapter.core.pace import Pace
 from adapter.core.profiles import PROFILES, families
-from adapter.core.rules import Pace
 from adapter.poller import Reader
-from adapter.settings import budgets, cache_ttl, pages_of, poll_interval
-from adapter.settings.groups import Dcgm, Metric, Prometheus, Settings, StaticTarget
+from adapter.settings import budgets, cache_ttl, page_pace, profile_pace
+from adapter.settings.groups import Metric, Prometheus, Settings
 from adapter.sources.dcgm import Exporter
 from adapter.sources.devices import DeviceFeed
 from adapter.sources.exposition import compile_wanted
@@ -76,20 +76,9 @@ def pages(settings: Settings, http: aiohttp.ClientSession) -> Pages | None:
         return None
     wanted = compile_wanted(families(tuple(metric.profile for metric in metrics)))
     exporters = tuple(
-        (Exporter(DCGM, target.url, dcgm, wanted, http), page_pace(settings, dcgm, target)) for target in dcgm.static
+        (Exporter(DCGM, target.url, dcgm, wanted, http), page_pace(settings, target)) for target in dcgm.static
     )
-    return Pages(DeviceFeed(DCGM, DCGM, metrics), exporters)
-
-
-def page_pace(settings: Settings, dcgm: Dcgm, target: StaticTarget) -> Pace:
-    return Pace(
-        source=DCGM,
-        collect=target.collect_interval or dcgm.collect_interval,
-        look=poll_interval(settings, len(dcgm.static)),
-        read=dcgm.read_time,
-        pages=pages_of(dcgm, target),
-        heartbeat=(target.heartbeat or dcgm.heartbeat) != "none",
-    )
+    return Pages(DeviceFeed(DCGM, DCGM, metrics, configured=len(exporters)), exporters)
 
 
 def polled(settings: Settings, http: aiohttp.ClientSession, clock: Callable[[], float]) -> list[Polled]:
@@ -104,7 +93,7 @@ def polled(settings: Settings, http: aiohttp.ClientSession, clock: Callable[[], 
 
 def gpu_metrics(settings: Settings, source: str) -> list[GpuMetric]:
     return [
-        GpuMetric(metric.name, PROFILES[metric.series], metric.max_age or settings.max_age, metric.devices)
+        GpuMetric(metric.name, PROFILES[metric.series], metric.max_age, metric.devices)
         for metric in settings.metrics
         if metric.series is not None and source in metric.sources
     ]
@@ -116,19 +105,8 @@ def _profiles(
     metrics = gpu_metrics(settings, prometheus.name)
     if not metrics:
         return []
-    dcgm = settings.dcgm or Dcgm()
-    ttl = cache_ttl(settings, dcgm.collect_interval)
-    pace = Pace(
-        source=prometheus.name,
-        collect=dcgm.collect_interval,
-        look=0.0,  # each instance's scrape interval, learnt by the reader
-        read=prometheus.read_time,
-        ttl=ttl,
-        pages=pages_of(dcgm, None),
-        heartbeat=dcgm.heartbeat != "none",
-        via="prometheus",
-    )
-    return [Polled(ProfileReader(f"gpu@{prometheus.name}", server, metrics, pace, clock), ttl)]
+    pace = profile_pace(settings, prometheus)
+    return [Polled(ProfileReader(f"gpu@{prometheus.name}", server, metrics, pace, clock), pace.ttl)]
 
 
 def _queries(
@@ -141,7 +119,7 @@ def _queries(
                 feed_of(metric, prometheus.name),
                 server,
                 metric,
-                max_age=metric.max_age or settings.max_age,
+                max_age=metric.max_age,
                 ttl=ttl,
                 read=prometheus.read_time,
                 clock=clock,

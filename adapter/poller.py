@@ -6,19 +6,25 @@ ends the process, since a write line that died unseen would serve ageing values 
 
 import asyncio
 import hashlib
+import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from adapter.core.errors import SourceError
+from adapter.core.pace import Pace
 from adapter.core.pods import PodIndex
-from adapter.core.rules import Pace
+from adapter.core.points import Reason
 from adapter.core.snapshot import Snapshot
+from adapter.logs import event
 from adapter.sources.dcgm import Exporter
 from adapter.sources.devices import DeviceFeed
 from adapter.store import Store
 from adapter.telemetry import Telemetry
 
+log = logging.getLogger("adapter.poller")
+
+QUIET = 60.0  # seconds between lines about one feed whose trouble only changes its words
 PUBLISH = 0.05  # seconds; looks that end together become one snapshot
 
 
@@ -31,6 +37,24 @@ class Reader(Protocol):
     async def read(self, pods: PodIndex) -> Snapshot: ...
 
 
+class Troubles:
+    """Logs what is wrong with a feed when it begins, when it ends, and in between at most once a minute."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, tuple[str, float]] = {}
+
+    def tell(self, snapshot: Snapshot, now: float) -> None:
+        trouble = snapshot.trouble
+        said, at = self._told.get(snapshot.feed, ("", float("-inf")))
+        if trouble == said or (trouble and said and now - at < QUIET):
+            return
+        self._told[snapshot.feed] = trouble, now
+        if trouble:
+            event(log, logging.WARNING, "source_trouble", feed=snapshot.feed, source=snapshot.source, why=trouble)
+        else:
+            event(log, logging.INFO, "source_well", feed=snapshot.feed, source=snapshot.source)
+
+
 @dataclass(frozen=True, slots=True)
 class WriteLine:
     """What every loop needs. now: our clock; wall: the wall clock; seconds."""
@@ -40,6 +64,12 @@ class WriteLine:
     now: Callable[[], float]
     wall: Callable[[], float]
     pods: Callable[[], PodIndex]
+    troubles: Troubles = field(default_factory=Troubles)
+
+    def put(self, snapshot: Snapshot) -> None:
+        """The write line's last step: into the store, and its trouble into the log."""
+        self.store.put(snapshot)
+        self.troubles.tell(snapshot, self.now())
 
 
 def phase(name: str, interval: float) -> float:
@@ -96,12 +126,12 @@ class PagePoller:
         """Puts the union of all looks into the store whenever some have ended."""
         while True:
             snapshot = self._feed.snapshot()
-            self._line.store.put(snapshot)
+            self._line.put(snapshot)
             failing = self._feed.failing
             self._line.telemetry.targets(snapshot.source, self._feed.known - failing, failing)
             await self._dirty.wait()
-            self._dirty.clear()
             await asyncio.sleep(PUBLISH)
+            self._dirty.clear()
 
 
 async def read(reader: Reader, line: WriteLine) -> None:
@@ -111,18 +141,20 @@ async def read(reader: Reader, line: WriteLine) -> None:
         snapshot = await reader.read(line.pods())
     except SourceError as error:
         known = line.store.snapshots.get(reader.feed, Snapshot(reader.feed, reader.source))
-        line.store.put(replace(known, trouble=str(error)))
+        reason = Reason.SOURCE_PARTIAL if error.kind == "partial" else Reason.SOURCE_ERROR
+        line.put(replace(known, trouble=str(error), reason=reason))
         line.telemetry.look(reader.source, error.kind, line.now() - began)
     else:
-        line.store.put(snapshot)
+        line.put(snapshot)
         line.telemetry.look(reader.source, "ok", line.now() - began)
 
 
 async def poll(reader: Reader, interval: float, line: WriteLine) -> None:
-    """Reads one feed for ever; one that is on demand, while it is wanted."""
+    """Reads one feed for ever; one that is on demand, from when it is wanted and while it is."""
 
     async def work() -> None:
         await line.store.wanted(reader.feed)
         await read(reader, line)
 
-    await every(interval, line.now() + phase(reader.feed, interval), line.now, work)
+    wait = 0.0 if line.store.is_on_demand(reader.feed) else phase(reader.feed, interval)
+    await every(interval, line.now() + wait, line.now, work)

@@ -43,6 +43,9 @@ class Store:
         self._woken[feed] = asyncio.Event()
         self._read[feed] = asyncio.Event()
 
+    def is_on_demand(self, feed: str) -> bool:
+        return feed in self._woken
+
     async def ask(self, feeds: Iterable[str]) -> None:
         """Notes that these feeds are wanted; waits for the first read of those that slept, at most FIRST_READ."""
         sleeping = []

@@ -11,13 +11,12 @@ from typing import Literal, NamedTuple
 from adapter.core.ask import Ask
 from adapter.core.explain import explain, unknown_metric, unknown_object
 from adapter.core.freshness import younger
-from adapter.core.pods import PodIndex
+from adapter.core.pods import Pod, PodIndex
 from adapter.core.points import ObjectKey, Point, Reading, Reason, Withheld
 from adapter.core.selectors import Selector
-from adapter.core.snapshot import Snapshot
+from adapter.core.snapshot import EXPECTED_FOR, Snapshot
 from adapter.core.timing import CONTAINER_SETTLES
 
-EXPECTED_FOR = 3600.0  # seconds for which an object that once had a value is still expected to have one
 MIN_COVERAGE = 0.5
 
 
@@ -56,7 +55,7 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """No answer, and why: becomes a Kubernetes Status. `reasons`: as `Items.withheld`."""
+    """No answer, and why: becomes a Kubernetes Status. `withheld`: as `Items.withheld`."""
 
     kind: Literal["unknown_metric", "unknown_object", "bad_request", "unavailable"]
     message: str
@@ -83,13 +82,13 @@ def answer(ask: Ask, catalog: Catalog, feeds: Mapping[str, Snapshot], pods: PodI
         return Refusal("unknown_object", unknown_object(ask))
     if not keys and ask.resource == "pods":
         return Items(())
-    decided = [(key, _reading(ask, key, snapshots, now)) for key in keys]
+    decided = [(key, _reading(ask, key, snapshots, pods, now)) for key in keys]
     items = tuple(Item(key, reading) for key, reading in decided if isinstance(reading, Point))
     withheld = tuple((key, reading) for key, reading in decided if isinstance(reading, Withheld))
     expected = _expected(ask, served, snapshots, pods, keys, now)
     covered = len(expected & {item.key for item in items})
-    enough = not ask.selector.empty and covered < served.min_coverage * len(expected)
-    if not items or enough:
+    too_few = not ask.selector.empty and covered < served.min_coverage * len(expected)
+    if not items or too_few:
         total = len(expected) or len(keys)
         return Refusal("unavailable", explain(ask, covered, total, withheld, snapshots, now), withheld)
     return Items(items, withheld)
@@ -109,10 +108,27 @@ def _objects(ask: Ask, snapshots: Sequence[Snapshot], pods: PodIndex) -> list[Ob
     return [key] if key in shown or pods.knows(key) else None
 
 
-def _reading(ask: Ask, key: ObjectKey, snapshots: Sequence[Snapshot], now: float) -> Reading:
+def _reading(ask: Ask, key: ObjectKey, snapshots: Sequence[Snapshot], pods: PodIndex, now: float) -> Reading:
     """What the feeds say of one object, as one reading."""
     said = [_one(known, ask.metric_selector, s.source) for s in snapshots if (known := s.of(ask.metric, key))]
-    return younger(said, now) if said else _unseen(snapshots)
+    if not said:
+        return _unseen(snapshots)
+    reading = younger(said, now)
+    pod = pods.get(key.namespace, key.name) if key.resource == "pods" else None
+    if pod is None or not isinstance(reading, Point) or reading.born > _since(pod, reading):
+        return reading
+    detail = "measured before its container started" if pod.started is not None else "its container is not running"
+    return Withheld(Reason.PENDING, detail, reading.source, reading.born, reading.limit)
+
+
+def _since(pod: Pod, point: Point) -> float:
+    """From when on a value is this pod's and not that of an earlier one of its name.
+
+    A device's value must come from after its container settled; a sample of the pod itself needs only the pod.
+    """
+    if point.devices:
+        return pod.settled
+    return float("-inf") if pod.started is None else pod.started
 
 
 def _one(known: Sequence[Reading], selector: Selector, source: str) -> Reading:
@@ -135,8 +151,8 @@ def _unseen(snapshots: Sequence[Snapshot]) -> Withheld:
     source = snapshots[0].source if snapshots else ""
     if any(snapshot.taken is not None for snapshot in snapshots):
         return Withheld(Reason.MISSING, "no source shows it", source)
-    if any(snapshot.trouble for snapshot in snapshots):
-        return Withheld(Reason.SOURCE_ERROR, "no read of its source has succeeded yet", source)
+    if troubled := [snapshot.reason for snapshot in snapshots if snapshot.trouble]:
+        return Withheld(min(troubled), "no read of its source has succeeded yet", source)
     return Withheld(Reason.PENDING, "its source has not been read yet", source)
 
 

@@ -9,10 +9,11 @@ from adapter.core.timing import seconds
 
 def decide(reading: Reading, now: float) -> Reading:
     """The reading itself if it may be served at `now` (seconds, our clock), else the Withheld that says why not."""
+    if reading.expires is None or now <= reading.expires:
+        return reading
     if isinstance(reading, Withheld):
-        return reading
-    if now <= reading.expires:
-        return reading
+        detail = f"not seen for so long that it no longer counts; it was {reading.reason} then"
+        return Withheld(Reason.STALE, detail, reading.source, reading.born, reading.limit, reading.labels)
     return too_old(reading, now)
 
 

@@ -5,7 +5,7 @@ replica of a shared GPU) are one.
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -47,8 +47,12 @@ class DeviceSample:
 
     def witness(self, family: str) -> float | None:
         """The device's number in a family that is not served but tells about it; None: absent, blank or no number."""
-        numbers = [v.number for v in self.values.get(family, ()) if math.isfinite(v.number) and not is_blank(v.number)]
-        return max(numbers, default=None)
+        best = None
+        for value in self.values.get(family, ()):
+            number = value.number
+            if math.isfinite(number) and not is_blank(number) and (best is None or number > best):
+                best = number
+        return best
 
     @property
     def power_limit(self) -> float | None:
@@ -64,17 +68,20 @@ def is_blank(number: float) -> bool:
     return number >= BLANK_FP64 or BLANK_INT32 <= number <= BLANK_INT32 + 3
 
 
-def devices(rows: Iterable[Row], target: str) -> dict[Device, DeviceSample]:
+def devices(rows: Sequence[Row], target: str) -> dict[Device, DeviceSample]:
     """Rows of one look at one target, grouped. Rows of no GPU (switches, CPUs) are left out."""
     grouped: dict[Device, dict[str, list[Value]]] = {}
     models: dict[Device, str] = {}
+    told: dict[int, tuple[Device | None, Owner | None]] = {}  # a device's families share one mapping of labels
     for row in rows:
-        device = device_of(row.labels, target)
+        if (known := told.get(id(row.labels))) is None:
+            known = told[id(row.labels)] = device_of(row.labels, target), owner_of(row.labels)
+        device, owner = known
         if device is None:
             continue
-        value = Value(owner_of(row.labels), row.value, row.wall)
-        grouped.setdefault(device, {}).setdefault(row.name, []).append(value)
-        models.setdefault(device, row.labels.get("modelName", ""))
+        grouped.setdefault(device, {}).setdefault(row.name, []).append(Value(owner, row.value, row.wall))
+        if device not in models:
+            models[device] = row.labels.get("modelName", "")
     return {
         device: DeviceSample(device, models[device], {name: tuple(values) for name, values in families.items()})
         for device, families in grouped.items()

@@ -34,8 +34,8 @@ class Shown(NamedTuple):
 
     @property
     def profiling(self) -> bool:
-        """Ratios strictly between 0 and 1 change with every collect; a plain 0 or 1 need not."""
-        return any(0 < ratio < 1 for ratio in self.ratios)
+        """Ratios strictly between 0 and 1 move with every collect; a plain 0 or 1 need not, nor idle memory's floor."""
+        return any(0 < ratio < 1 for ratio in self.ratios[:-1])
 
 
 class Move(NamedTuple):
@@ -80,7 +80,8 @@ class Track:
 
     dev, prof: the heartbeats of fields read from the driver and of profiling ratios; None: it shows none.
     collects: the last two.
-    fell: the energy counter was lower at the last look, which one more look will call a reset.
+    fell: the energy counter was lower at the last look, which one more look will call a reset. left: what it showed
+    before the last reset.
     """
 
     sample: DeviceSample
@@ -89,6 +90,7 @@ class Track:
     prof: Beat | None
     collects: tuple[Collect, ...] = ()
     fell: bool = False
+    left: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +122,15 @@ def _track(track: Track | None, sample: DeviceSample, shown: Shown, began: float
         return _first(sample, shown, began)
     if _falls(track.dev, shown):
         # An old page behind a balancer, or a driver that was reloaded: only the next look tells.
-        return _first(sample, shown, began) if track.fell else replace(track, fell=True)
+        if not track.fell:
+            return replace(track, fell=True)
+        left = track.dev.shown.energy if track.dev else None
+        return replace(_first(sample, shown, began), left=left)
+    if track.left is not None and shown.energy == track.left:
+        return track  # back at what it had left: old and new pages in turn, and no collect between them
     dev = _advance(track.dev, shown, began, _driver_moved) if shown.driver else None
     prof = _advance(track.prof, shown, began, _profiling_moved) if shown.driver or shown.profiling else None
-    return Track(sample, began, dev, prof, _collects(track, sample, dev))
+    return Track(sample, began, dev, prof, _collects(track, sample, dev), left=track.left)
 
 
 def _first(sample: DeviceSample, shown: Shown, began: float) -> Track:

@@ -1,9 +1,9 @@
 """The age of a sample without ever comparing two machines' clocks.
 
 A server stamps samples and says what time it is by the same clock, so their difference is free of skew; the rest is
-counted on our own clock from the moment the request was sent. What remains is a server, or a cache before it, that
-answers with an old evaluation: each reply bounds the offset between the two clocks, and one that falls below what
-earlier replies proved was evaluated that much earlier.
+counted on our own clock from the moment the request was sent. Every request carries a number that its answer must
+repeat, so no answer was evaluated before it was asked for. What is left is a server that evaluates in the past on
+purpose, and one whose clock is set back: the samples that it stamped before then look younger than they are.
 """
 
 from dataclasses import dataclass
@@ -23,57 +23,67 @@ class Heard(NamedTuple):
     date: float | None
 
 
+class Lag(NamedTuple):
+    """By how much samples are older than the server's clock says; seconds.
+
+    always: of every sample. set_back: of those stamped up to `until` (the server's clock), before it was set back.
+    """
+
+    always: float = 0.0
+    set_back: float = 0.0
+    until: float = float("-inf")
+
+    def of(self, sample_time: float) -> float:
+        return self.always + (self.set_back if sample_time <= self.until else 0.0)
+
+
 @dataclass(frozen=True, slots=True)
 class ServerClock:
     """What earlier replies proved of the server's time less our clock: it lies between `least` and `most`, seconds.
 
-    at: when that was proved; the bounds drift apart from then on.
+    at: when that was proved; the bounds drift apart from then on. latest: the latest time it ever showed.
+    once: what `most` was before it was set back, the highest of all; until: see Lag.
     """
 
     least: float
     most: float
     at: float
-    server_time: float
-    date_offset: float | None
+    latest: float
+    once: float = float("-inf")
+    until: float = float("-inf")
 
 
-def hear(clock: ServerClock | None, heard: Heard) -> tuple[ServerClock, float]:
-    """What is proved after one more reply, and by how many seconds its evaluation preceded the sending."""
-    date_offset = None if heard.date is None else heard.date - heard.received
+def hear(clock: ServerClock | None, heard: Heard) -> tuple[ServerClock, Lag]:
+    """What is proved after one more reply, and how its samples lag."""
     least, most = heard.server_time - heard.received, heard.server_time - heard.sent
-    fresh = ServerClock(least, most, heard.received, heard.server_time, date_offset)
     if clock is None:
-        return fresh, _witnessed(heard)
+        return ServerClock(least, most, heard.received, heard.server_time), Lag(_past(heard))
     drift = DRIFT * (heard.received - clock.at)
-    proved, highest = clock.least - drift, clock.most + drift
-    if most >= proved:  # it can have been evaluated after the sending
-        kept = ServerClock(max(least, proved), min(most, highest), heard.received, heard.server_time, date_offset)
-        return kept, _witnessed(heard)
-    lag = highest - most
-    if lag > 2 * DATE_STEP and _stepped(clock, fresh, lag):
-        return fresh, _witnessed(heard)
-    kept = ServerClock(proved, highest, heard.received, heard.server_time, date_offset)
-    return kept, max(lag, _witnessed(heard))
+    proved, highest, once, until = clock.least - drift, clock.most + drift, clock.once + drift, clock.until
+    if most < proved:  # evaluated after the sending, and yet earlier than possible: its clock was set back
+        once, until = max(once, highest), max(until, clock.latest)
+    elif least <= highest:  # else it was set forward, and samples look older than they are
+        least, most = max(least, proved), min(most, highest)
+    set_back = max(0.0, once - (heard.server_time - heard.sent))
+    latest = max(clock.latest, heard.server_time)
+    return ServerClock(least, most, heard.received, latest, once, until), Lag(_past(heard), set_back, until)
 
 
-def _witnessed(heard: Heard) -> float:
-    """A lag that was there from the first reply shows only against the HTTP Date; whole seconds hide up to one."""
-    floor = 1.0 if heard.server_time == int(heard.server_time) else 0.0
-    if heard.date is None or heard.date - heard.server_time < DATE_STEP:
-        return floor
-    return heard.date - heard.server_time + DATE_STEP
+def _past(heard: Heard) -> float:
+    """A server that evaluates in the past shows it against its own Date; one that floors its time hides up to a second.
+
+    The way here and back can account for a later Date, and is counted already.
+    """
+    floored = 1.0 if heard.server_time == int(heard.server_time) else 0.0
+    if heard.date is None:
+        return floored
+    ahead = heard.date - heard.server_time
+    return ahead + DATE_STEP if ahead - (heard.received - heard.sent) >= DATE_STEP else floored
 
 
-def _stepped(clock: ServerClock, fresh: ServerClock, lag: float) -> bool:
-    """The server's clock was set back: its Date went back as far, and the answer is no repetition of an older one."""
-    if fresh.server_time == clock.server_time or clock.date_offset is None or fresh.date_offset is None:
-        return False
-    return abs((clock.date_offset - fresh.date_offset) - lag) <= 2 * DATE_STEP
-
-
-def born(heard: Heard, lag: float, sample_time: float, refresh: float = 0.0) -> float:
+def born(heard: Heard, lag: Lag, sample_time: float, refresh: float = 0.0) -> float:
     """When a sample was true, on our clock, never later than the truth.
 
     refresh: seconds that what was scraped may itself have lagged behind.
     """
-    return heard.sent - (heard.server_time - sample_time) - lag - refresh
+    return heard.sent - (heard.server_time - sample_time) - lag.of(sample_time) - refresh

@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from adapter.core.points import ObjectKey
 from adapter.core.selectors import Selector
+from adapter.core.timing import CONTAINER_SETTLES
 
 GPU_RESOURCES = ("nvidia.com/gpu", "nvidia.com/mig-", "amd.com/gpu")
 
@@ -37,6 +38,11 @@ class Pod:
     @property
     def key(self) -> ObjectKey:
         return ObjectKey("pods", self.namespace, self.name)
+
+    @property
+    def settled(self) -> float:
+        """From when on what is measured is this pod's, seconds on our clock; never while a container of it is down."""
+        return float("inf") if self.started is None else self.started + CONTAINER_SETTLES
 
     @property
     def running(self) -> bool:

@@ -84,7 +84,10 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Withheld:
-    """No value, and why. `detail` is a clause for people; `born` is the age of what was rejected, where known."""
+    """No value, and why. `detail` is a clause for people; `born` is the age of what was rejected, where known.
+
+    expires: after it, what was seen says nothing any more, seconds on our clock; None: it always holds.
+    """
 
     reason: Reason
     detail: str
@@ -92,6 +95,7 @@ class Withheld:
     born: float | None = None
     limit: float | None = None
     labels: Labels = ()
+    expires: float | None = None
 
 
 Reading = Point | Withheld

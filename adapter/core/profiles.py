@@ -12,7 +12,7 @@ TEMPERATURE = "DCGM_FI_DEV_GPU_TEMP"  # °C
 POWER_LIMITS = ("DCGM_FI_DEV_ENFORCED_POWER_LIMIT", "DCGM_FI_DEV_POWER_MGMT_LIMIT")  # W
 ENGINE = "DCGM_FI_PROF_GR_ENGINE_ACTIVE"  # ratio 0–1
 SM_ACTIVE = "DCGM_FI_PROF_SM_ACTIVE"  # ratio 0–1
-PROF_FIELDS = (
+PROF_FIELDS = (  # the last one shows a small constant on idle parts (DCGM issue 65)
     ENGINE,
     SM_ACTIVE,
     "DCGM_FI_PROF_SM_OCCUPANCY",
@@ -91,6 +91,7 @@ PROFILES = {
             "ratio",
             (Field(ENGINE, 1.0, _RATIO_HIGH),),
             (Field(ENGINE, 1.0, _RATIO_HIGH),),
+            activity=True,
         ),
         Profile("gpu_memory_used_bytes", "nvidia_gpu_memory_used_bytes", "bytes", _MEMORY, _MEMORY),
     )

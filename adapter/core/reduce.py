@@ -9,14 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from adapter.core.attribution import Combine, GpuMetric, Held, Part
 from adapter.core.pods import Pod
 from adapter.core.points import Device, Point, Reading, Reason, Withheld
-from adapter.core.timing import CONTAINER_SETTLES
 
 
 def reduce(readings: Mapping[Device, Reading], combine: Combine, pod: Pod, source: str) -> Reading:
     """One pod's reading from those of its devices, at least one.
 
-    Raises nothing: fewer devices than the pod requests make it `partial`, a value from before its container started is
-    `pending`.
+    Fewer devices than the pod requests make it `partial`, more `ambiguous`.
     """
     withheld = {device: r for device, r in readings.items() if isinstance(r, Withheld)}
     if withheld:
@@ -24,8 +22,11 @@ def reduce(readings: Mapping[Device, Reading], combine: Combine, pod: Pod, sourc
     points = [r for r in readings.values() if isinstance(r, Point)]
     if len(points) < pod.gpus:
         return Withheld(Reason.PARTIAL, f"{len(points)} of its {pod.gpus} GPUs are shown", source)
+    if len(points) > pod.gpus:
+        detail = f"{len(points)} devices are said to be its own, it requests {pod.gpus}"
+        return Withheld(Reason.AMBIGUOUS, detail, source)
     born = min(point.born for point in points)
-    if pod.started is not None and born <= pod.started + CONTAINER_SETTLES:
+    if born <= pod.settled:
         return Withheld(Reason.PENDING, "collected before its container had started", source, born)
     return Point(
         value=combined([point.value for point in points], combine),
@@ -75,12 +76,19 @@ def _rank(reading: Reading) -> tuple[bool, float, str]:
 
 
 def pod_readings(pod: Pod, parts: Sequence[Part], metrics: Sequence[GpuMetric], source: str) -> dict[str, Reading]:
-    """One pod's readings by metric, from the parts of every target that names it or named it; none: it is not named."""
+    """One pod's readings by metric, from the parts of every target that names it or named it; none: it is not named.
+
+    A look from before its container had settled tells of an earlier pod of that name.
+    """
+    own = [part for part in parts if part.began > pod.settled]
+    if parts and not own:
+        early = Withheld(Reason.PENDING, "not looked at since its container has started", source)
+        return dict.fromkeys((metric.name for metric in metrics), early)
     readings: dict[str, Reading] = {}
     for metric in metrics:
-        held = [h for part in parts for h in part.held if h.pod == pod.key and h.metric == metric.name]
+        held = [h for part in own for h in part.held.get((pod.key, metric.name), ())]
         if held:
             readings[metric.name] = reduce(youngest(held), metric.combine, pod, source)
-        elif lost := [part.lost[pod.key] for part in parts if pod.key in part.lost]:
+        elif lost := [part.lost[pod.key] for part in own if pod.key in part.lost]:
             readings[metric.name] = min(lost, key=lambda w: w.reason)
     return readings

@@ -4,12 +4,12 @@ Suspicion may only withhold. Nothing here replaces a value by another.
 """
 
 import math
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass
 
 from adapter.core import timing
 from adapter.core.gpu import DeviceSample, Value, is_blank
 from adapter.core.heartbeat import Beat, Track
+from adapter.core.pace import Pace
 from adapter.core.points import Point, Reading, Reason, Withheld
 from adapter.core.profiles import ENERGY, ENGINE, SM_ACTIVE, Field, Profile
 
@@ -19,42 +19,10 @@ CLOCK_SKEW = 2.0  # seconds by which a clock that stamped a row may differ from 
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
-    """How a target of a source is looked at; seconds.
-
-    collect: the exporter's collect interval as configured; look: between our looks (poll, or scrape interval).
-    ttl: between our reads of a Prometheus, 0 for pages that we read ourselves.
-    heartbeat False: dated by the look and the collect interval alone, unable to see a freeze.
-    """
-
-    source: str
-    collect: float
-    look: float
-    read: float = timing.READ_TIME
-    ttl: float = 0.0
-    pages: timing.Pages = "ticker"
-    heartbeat: bool = True
-    via: Literal["page", "prometheus"] = "page"
-
-    def at(self, look: float) -> "Pace":
-        return replace(self, look=look)
-
-    def collects_every(self, learnt: float | None) -> float:
-        """A learnt interval may shorten the configured one, never lengthen it."""
-        return self.collect if learnt is None else min(self.collect, learnt)
-
-    def budget(self, learnt: float | None = None) -> timing.Budget:
-        collect = self.collects_every(learnt)
-        if self.via == "page":
-            return timing.direct(collect, self.look, self.read, self.pages)
-        return timing.profile(collect, self.look, self.read, self.ttl, self.pages)
-
-
-@dataclass(frozen=True, slots=True)
 class Verdicts:
     """What is known of one device of one target when its values are judged.
 
-    wall: our wall clock at the look, seconds of Unix time.
+    wall: our wall clock at the look, seconds of Unix time. max_age: seconds, None for `auto`.
     """
 
     pace: Pace
@@ -62,68 +30,75 @@ class Verdicts:
     wall: float
     max_age: float | None = None
 
-    def reading(self, profile: Profile, field: Field, values: tuple[Value, ...], *, alone: bool) -> Reading:
-        """One pod's reading of one field. alone: the device is a whole GPU that this pod holds by itself."""
+    def reading(self, profile: Profile, field: Field, values: tuple[Value, ...], *, whole: float = 0.0) -> Reading:
+        """One pod's reading of one field. whole: what the device's own row says beside the pod's, 0 without one."""
+        source, track = self.pace.source, self.track
         bad = _domain(field, values)
         if bad is not None:
-            return Withheld(*bad, self.pace.source)
-        beat = self.track.prof if field.profiling else self.track.dev
-        born = self._born(beat)
+            return Withheld(*bad, source)
+        beat = track.prof if field.profiling else track.dev
+        born = self._stated(self._born(beat, profiling=field.profiling), values)
         if isinstance(born, Withheld):
             return born
-        walls = [value.wall for value in values if value.wall is not None]
-        if walls:
-            if max(walls) > self.wall + CLOCK_SKEW:
-                ahead = timing.seconds(max(walls) - self.wall)
-                return Withheld(Reason.FUTURE, f"its timestamp is {ahead} ahead of our clock", self.pace.source)
-            born = min(born, self.track.seen - (self.wall - min(walls)) - CLOCK_SKEW)
-        limit = self.max_age or self.pace.budget(beat.interval if beat else None).limit
+        limit = self._limit(beat)
         number = max(value.number for value in values) * field.scale
-        if number == 0 and profile.activity and alone and self.pace.heartbeat:
-            if not can_tell(self.track):
-                return Withheld(
-                    Reason.PENDING, "0 % is believed once two collects bear it out", self.pace.source, born, limit
-                )
-            if witness := contradiction(self.track):
-                return Withheld(Reason.IMPLAUSIBLE_ZERO, f"0 % while {witness}", self.pace.source, born, limit)
-        device = frozenset((self.track.sample.device,))
-        patience = 2 * self.pace.look + self.pace.read + self.pace.ttl
-        return Point(number, born, born + limit, self.track.seen, self.pace.source, patience, devices=device)
+        if number == 0 and profile.activity and (doubt := self._doubt(whole)):
+            return Withheld(*doubt, source, born, limit)
+        device = frozenset((track.sample.device,))
+        return Point(number, born, born + limit, track.seen, source, self.pace.patience, devices=device)
 
-    def _born(self, beat: Beat | None) -> float | Withheld:
+    def _limit(self, beat: Beat | None) -> float:
+        learnt = beat.interval if beat and self.pace.heartbeat else None
+        return self.max_age or self.pace.limit(learnt)
+
+    def _born(self, beat: Beat | None, *, profiling: bool) -> float | Withheld:
         pace = self.pace
         if not pace.heartbeat:
-            return self.track.seen - pace.collect * (2 if pace.pages == "ticker" else 1)
+            return self.track.seen - pace.collect - pace.behind
         if beat is None:
-            return Withheld(
-                Reason.UNSUPPORTED,
-                "its rows have nothing that moves (no energy, power or temperature), so a freeze could not be seen; "
-                "to serve it all the same set sources.dcgm.heartbeat: none",
-                pace.source,
-            )
+            detail = f"its rows have nothing that moves (no energy, power or temperature); {_BLIND}"
+            return Withheld(Reason.UNSUPPORTED, detail, pace.source)
         if beat.born is None:
-            return _not_yet(beat, pace)
-        return beat.born - (pace.collects_every(beat.interval) if pace.pages == "ticker" else 0.0)
+            return _not_yet(beat, pace, profiling=profiling)
+        return beat.born - pace.behind
+
+    def _stated(self, born: float | Withheld, values: tuple[Value, ...]) -> float | Withheld:
+        """A row that carries a time is no younger than it says, and true only if that time has come."""
+        walls = [value.wall for value in values if value.wall is not None]
+        if not walls or isinstance(born, Withheld):
+            return born
+        if max(walls) > self.wall + CLOCK_SKEW:
+            ahead = timing.seconds(max(walls) - self.wall)
+            return Withheld(Reason.FUTURE, f"its timestamp is {ahead} ahead of our clock", self.pace.source)
+        return min(born, self.track.seen - (self.wall - min(walls)) - CLOCK_SKEW)
+
+    def _doubt(self, whole: float) -> tuple[Reason, str] | None:
+        """Why a 0 is not believed; None: nothing speaks against it."""
+        if whole:
+            return Reason.IMPLAUSIBLE_ZERO, f"0 % for the pod alone, while the device's own row says {whole:g}"
+        if self.track.sample.device.instance or not self.pace.heartbeat:
+            return None
+        if not can_tell(self.track):
+            return Reason.PENDING, "0 % is believed once two collects bear it out"
+        witness = contradiction(self.track)
+        return (Reason.IMPLAUSIBLE_ZERO, f"0 % while {witness}") if witness else None
 
 
-def _not_yet(beat: Beat, pace: Pace) -> Withheld:
-    watched = timing.seconds(beat.at - beat.since)
-    limit = pace.budget().limit
-    if beat.at - beat.since <= limit:
-        return Withheld(
-            Reason.PENDING,
-            f"seen for {watched}, its exporter has not collected again yet",
-            pace.source,
-            limit=limit,
-        )
+_BLIND = "if a freeze need not be seen, set sources.dcgm.heartbeat: none"
+
+
+def _not_yet(beat: Beat, pace: Pace, *, profiling: bool) -> Withheld:
+    watched, limit = beat.at - beat.since, pace.limit()
+    if watched <= limit:
+        detail = f"seen for {timing.seconds(watched)}, its exporter has not collected again yet"
+        return Withheld(Reason.PENDING, detail, pace.source, limit=limit)
     what = "energy counter has" if beat.shown.energy is not None else "power and temperature have"
-    return Withheld(
-        Reason.UNSUPPORTED,
-        f"its {what} not moved for {watched}: the exporter is frozen, or this device has no heartbeat; "
-        "if it has none, set sources.dcgm.heartbeat: none",
-        pace.source,
-        limit=limit,
+    if profiling and beat.shown.profiling:
+        what = "profiling ratios have"
+    detail = (
+        f"its {what} not moved for {timing.seconds(watched)}: the exporter is frozen, or nothing in it moves; {_BLIND}"
     )
+    return Withheld(Reason.UNSUPPORTED, detail, pace.source, limit=limit)
 
 
 def served_field(profile: Profile, sample: DeviceSample) -> Field | Withheld:

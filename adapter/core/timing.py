@@ -14,6 +14,8 @@ READ_TIME = 0.5  # what a read may take before it is worth a line of configurati
 UNKNOWN_SCRAPE_INTERVAL = 60.0  # until the targets API or the samples tell
 CONTAINER_SETTLES = 5.0  # a reading of a pod must be born this long after its container started
 
+_SCRAPE_REMEDY = "lower the scrape interval of this target in Prometheus"
+
 Pages = Literal["live", "ticker"]
 
 
@@ -59,29 +61,30 @@ def ttl(sync_period: float, interval: float, targets: int = 0) -> float:
     return max(min(max(min(sync_period, interval) / 5, 1.0), 5.0), targets / 1000)
 
 
-def direct(collect: float, poll: float, read: float = READ_TIME, pages: Pages = "live") -> Budget:
-    """Exporter pages that we read ourselves: a value waits for the next collect, and is dated by the look before it."""
-    terms = [
+def direct(collect: float, poll: float, read: float = READ_TIME, behind: float = 0.0) -> Budget:
+    """Exporter pages that we read ourselves: a value waits for the next collect, and is dated by the look before it.
+
+    behind: what a page shows later than it was collected (ticker pages: one collect interval).
+    """
+    terms = (
         Term("collect", collect, "set the exporter's collect interval (DCGM_EXPORTER_INTERVAL, -c) to 5 s"),
+        Term("ticker page", behind, "say pages: live if the exporters are 4.0 or newer"),
         Term("2 × poll", 2 * poll, "lower sources.dcgm.poll"),
         Term("read", read, "lower sources.dcgm.readTime once the exporter answers faster"),
-    ]
-    if pages == "ticker":
-        terms.insert(1, Term("ticker page", collect, "exporters from 4.0 on need no such term: update it"))
-    return Budget(tuple(terms), max(poll, collect / 4))
+    )
+    return Budget(terms, max(poll, collect / 4))
 
 
-def profile(collect: float, scrape: float, read: float, ttl: float, pages: Pages = "live") -> Budget:
+def profile(collect: float, scrape: float, read: float, ttl: float, behind: float = 0.0) -> Budget:
     """GPU rows that Prometheus scraped: as `direct`, looked at by its scrapes, and read by us every `ttl`."""
-    page = direct(collect, scrape, read, pages)
-    terms = [
-        term._replace(
-            name=term.name.replace("poll", "scrape"),
-            remedy=_SCRAPE_REMEDY if "poll" in term.name else term.remedy,
-        )
-        for term in page.terms
-    ]
-    return Budget((*terms, Term("cache", ttl, "lower cache.ttl")), page.slack)
+    terms = (
+        Term("collect", collect, "set the exporter's collect interval (DCGM_EXPORTER_INTERVAL, -c) to 5 s"),
+        Term("ticker page", behind, "say pages: live if the exporters are 4.0 or newer"),
+        Term("2 × scrape", 2 * scrape, _SCRAPE_REMEDY),
+        Term("read", read, "lower sources.prometheus.readTime once the server answers faster"),
+        Term("cache", ttl, "lower cache.ttl"),
+    )
+    return Budget(terms, max(scrape, collect / 4))
 
 
 def query(scrape: float, ttl: float, read: float = READ_TIME, refresh: float = 0.0) -> Budget:
@@ -93,9 +96,6 @@ def query(scrape: float, ttl: float, read: float = READ_TIME, refresh: float = 0
         Term("cache", ttl, "lower cache.ttl"),
     )
     return Budget(terms, max(scrape, refresh / 4))
-
-
-_SCRAPE_REMEDY = "lower the scrape interval of this target in Prometheus"
 
 
 def refusal(max_age: float, budgets: dict[str, Budget]) -> str | None:

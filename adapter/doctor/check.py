@@ -49,7 +49,7 @@ def _metric(settings: Settings, metric: Metric) -> list[str]:
     about = "pods" if metric.series or "pod" in metric.labels else "nodes" if "node" in metric.labels else "namespaces"
     combine = f", {metric.devices} over a pod's GPUs" if metric.series else ""
     lines = [f"  {about}/{metric.name}  ({what}{combine})"]
-    explicit = metric.max_age or settings.max_age
+    explicit = metric.max_age
     for source, budget in budgets(settings, metric).items():
         limit = f"{seconds(explicit)} (configured)" if explicit else f"{seconds(budget.limit)} (auto)"
         lines.append(f"    from {source}: limit {limit}; worst healthy age {budget.explain()}")
@@ -79,7 +79,7 @@ def _warnings(settings: Settings) -> Iterator[str]:
 
 def _limit(settings: Settings, metric: Metric) -> Iterator[str]:
     """A configured limit that a source keeps only if it is quick enough, or not at all."""
-    explicit = metric.max_age or settings.max_age
+    explicit = metric.max_age
     if explicit is None:
         return
     for source, budget in budgets(settings, metric, scrape=0.0).items():

@@ -1,8 +1,8 @@
 """PromQL text → tree. Law: what cannot be dated is refused here, in a sentence that says what to write instead.
 
-Refused are: what makes a value up when nothing was measured (`vector(0)`, `absent`, functions of the clock alone), what
-pins time (`@`), what gives no rows (numbers, strings, ranges), and what the parser (the grammar of Prometheus 2.45)
-does not know.
+Refused are: what makes a value up when nothing was measured (`vector(0)`, `absent`, functions of the clock alone, and
+`bool` or `^` of a `scalar(…)`, which is NaN then), what pins time (`@`), what gives no rows (numbers, strings, ranges),
+and what the parser (the grammar of Prometheus 2.45) does not know.
 """
 
 from collections.abc import Iterator
@@ -12,6 +12,8 @@ from typing import NamedTuple, NoReturn
 import promql_parser as promql
 
 from adapter.core.errors import UndatableQuery
+from adapter.promql.invented import invented
+from adapter.promql.rows import TAG
 from adapter.promql.text import grouping, matching, selector, show, span
 from adapter.promql.tree import And, Each, Group, Join, Labels, Node, Or, Over, Pick, Read, Unless, one_side
 
@@ -55,6 +57,8 @@ def parse(query: str) -> Node:
     except ValueError as error:
         scope.refuse(query, f"it is not PromQL as far as we know it ({error})", _remedy(str(error)))
     promql.walk(expression, lambda node: _refuse_pinned(node, scope))
+    if TAG in show(expression):
+        scope.refuse(TAG, "that label tells our own rows apart", "use another label name")
     if isinstance(expression, promql.StringLiteral) or _is_number(expression):
         scope.refuse(
             show(expression), "it is a bare value without labels or sample time", "query a vector, such as `sum(x)`"
@@ -161,12 +165,26 @@ def _binary(node: promql.BinaryExpr, scope: _Scope) -> Node:
     filters = operator in _COMPARISONS and not (how and how.return_bool)
     for number, vector in ((node.lhs, node.rhs), (node.rhs, node.lhs)):
         if _is_number(number):
+            _refuse_unequal(node, scope)
             return _with_number(show(node), vector, number, scope, filters=filters)
     match = matching(how)
-    lending = scope._replace(lends=scope.lends or bool(match.lends))
+    lending = scope._replace(lends=scope.lends or (operator == "*" and bool(match.lends)))
     left = _rows(node.lhs, lending if one_side(match) == "left" else scope)
     right = _rows(node.rhs, lending if one_side(match) == "right" else scope)
     return Join(show(node), left, right, match, filters)
+
+
+def _refuse_unequal(node: promql.BinaryExpr, scope: _Scope) -> None:
+    """A `scalar` without its series is NaN, which shows in every result but these."""
+    as_bool = node.modifier is not None and node.modifier.return_bool
+    if not as_bool and str(node.op) != "^":
+        return
+    if any(_is_number(side) and _reads_series(side) for side in (node.lhs, node.rhs)):
+        scope.refuse(
+            show(node),
+            "a scalar whose series is gone is NaN, and this turns it into 0 or 1",
+            "compare or raise vectors, with `on () group_left ()` in place of `scalar`",
+        )
 
 
 def _with_number(text: str, vector: promql.Expr, number: promql.Expr, scope: _Scope, *, filters: bool) -> Node:
@@ -178,7 +196,7 @@ def _with_number(text: str, vector: promql.Expr, number: promql.Expr, scope: _Sc
 
 def _set(node: promql.BinaryExpr, operator: str, scope: _Scope) -> Node:
     text, other, match = show(node), show(node.rhs), matching(node.modifier)
-    if operator == "or" and not _reads_series(node.rhs):
+    if operator == "or" and (not _reads_series(node.rhs) or invented(node.rhs)):
         scope.refuse(f"or {other}", _MADE_UP, _LEAVE_OUT)
     if operator == "or" and scope.window:
         scope.refuse(
@@ -211,6 +229,7 @@ def _numbers(node: promql.Expr, scope: _Scope) -> tuple[Node, ...]:
         case promql.ParenExpr() | promql.UnaryExpr():
             return _numbers(node.expr, scope)
         case promql.BinaryExpr():
+            _refuse_unequal(node, scope)
             return (*_numbers(node.lhs, scope), *_numbers(node.rhs, scope))
         case promql.Call() if node.args:
             return tuple(_rows(arg, scope) for arg in node.args)

@@ -1,9 +1,9 @@
 """From a user's expression to the one query that returns its values and the truth about them. Pure.
 
-    combined = the expression, as written       values
+    combined = time()                           what "now" was to the server that evaluated all this
                or T of each leaf                the oldest sample time that leaf put into each row (`times`)
                or the lost inputs of each leaf  (`vanished`)
-               or time()                        what "now" was to the server that evaluated all this
+               or the expression, as written    values
 
 A value row counts only with the time row of every leaf beside it: same labels, name aside. `rows` holds the tags that
 tell them apart.
@@ -15,6 +15,7 @@ from typing import Literal
 
 from adapter.promql.parse import parse
 from adapter.promql.rows import TIMES, VANISHED, joined, tagged
+from adapter.promql.text import Selector
 from adapter.promql.times import times
 from adapter.promql.tree import Node, Read, reads
 from adapter.promql.vanished import vanished
@@ -25,10 +26,10 @@ class Leaf:
     """One place where the expression reads series.
 
     `selector` is its instant selector, moved back by its own offset and that of subqueries around it; `offset` that sum
-    in seconds, positive into the past. `role` is "labels" on the one side of a many-to-one match that hands labels
-    over, whatever its name, else "value". `window`: seconds of samples it is read over, subqueries included; None for
-    an instant. `recorded`: a colon in its name. `times` and `vanished` as in the combined query, without tags.
-    `targets` gives one row per scrape target (job, instance) it reads from.
+    in seconds, positive into the past. `role` is "labels" on the one side of a many-to-one `*` that hands labels over,
+    whatever its name, else "value". `window`: seconds of samples it is read over, subqueries included; None for an
+    instant. `recorded`: its name has a colon, or is a pattern, so that a rule may write it. `times` and `vanished` as
+    in the combined query, without tags. `targets` gives one row per scrape target (job, instance) it reads from.
     """
 
     selector: str
@@ -40,6 +41,11 @@ class Leaf:
     times: str
     vanished: str | None
     targets: str
+    names: Selector
+
+    def may_read(self, name: str) -> bool:
+        """Whether it can select series of this name; in doubt, yes."""
+        return self.names.may_read(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +80,7 @@ def _leaf(tree: Node, read: Read, object_labels: Sequence[str], vanish_window: f
         times=times(tree, read.index),
         vanished=vanished(tree, read.index, object_labels, vanish_window),
         targets=f"group by (job, instance) ({selector.instant})",
+        names=selector,
     )
 
 
@@ -81,4 +88,4 @@ def _combined(query: str, leaves: Sequence[Leaf]) -> str:
     """The line break keeps a comment at the query's end from swallowing the parenthesis."""
     clocks = [tagged(leaf.times, f"{TIMES}{index}") for index, leaf in enumerate(leaves)]
     losses = [tagged(leaf.vanished, f"{VANISHED}{index}") for index, leaf in enumerate(leaves) if leaf.vanished]
-    return joined([f"({query}\n)", *clocks, *losses])
+    return joined([*clocks, *losses, f"({query}\n)"])

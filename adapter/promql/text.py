@@ -55,8 +55,8 @@ class Selector(NamedTuple):
 
     @property
     def recorded(self) -> bool:
-        """Whether a colon stands in the name or in a pattern for it: by convention only recording rules have one."""
-        return ":" in self.metric or any(":" in pattern for _, pattern in self.names or ())
+        """Whether a rule may write it: its name has a colon, as by convention no other has, or is not exactly known."""
+        return ":" in self.metric or not self.metric
 
     def may_read(self, name: str) -> bool:
         """Whether series of this name can be selected; in doubt, yes."""

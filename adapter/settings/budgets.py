@@ -1,6 +1,7 @@
 """What the configured values need in health, by metric and source. Seconds."""
 
 from adapter.core import timing
+from adapter.core.pace import Pace
 from adapter.settings.groups import Dcgm, Metric, Prometheus, Settings, StaticTarget
 
 DCGM = "dcgm"
@@ -36,20 +37,38 @@ def budgets(
 def _budget(settings: Settings, metric: Metric, source: str, scrape: float) -> timing.Budget:
     dcgm = settings.dcgm or Dcgm()
     if source == DCGM:
-        return _pages(settings, dcgm)
+        paces = [page_pace(settings, target) for target in dcgm.static or (None,)]
+        return max((pace.budget() for pace in paces), key=lambda budget: budget.worst_healthy_age)
     server = next((s for s in settings.prometheus if s.name == source), Prometheus(source, ""))
     if metric.series is not None:
-        ttl = cache_ttl(settings, dcgm.collect_interval)
-        return timing.profile(dcgm.collect_interval, scrape, server.read_time, ttl, pages_of(dcgm, None))
+        return profile_pace(settings, server).at(scrape).budget()
     ttl = cache_ttl(settings, settings.sync_period)
     return timing.query(scrape, ttl, server.read_time, metric.exporter_refresh)
 
 
-def _pages(settings: Settings, dcgm: Dcgm) -> timing.Budget:
-    poll = poll_interval(settings, len(dcgm.static))
-    each = [
-        timing.direct(target.collect_interval or dcgm.collect_interval, poll, dcgm.read_time, pages_of(dcgm, target))
-        for target in dcgm.static
-    ]
-    plain = timing.direct(dcgm.collect_interval, poll, dcgm.read_time, pages_of(dcgm, None))
-    return max(each, key=lambda budget: budget.worst_healthy_age, default=plain)
+def page_pace(settings: Settings, target: StaticTarget | None) -> Pace:
+    """How an exporter's page is read; None: one that nothing special is said of."""
+    dcgm = settings.dcgm or Dcgm()
+    return Pace(
+        source=DCGM,
+        collect=(target.collect_interval if target else None) or dcgm.collect_interval,
+        look=poll_interval(settings, len(dcgm.static)),
+        read=dcgm.read_time,
+        pages=pages_of(dcgm, target),
+        heartbeat=((target.heartbeat if target else None) or dcgm.heartbeat) != "none",
+    )
+
+
+def profile_pace(settings: Settings, server: Prometheus) -> Pace:
+    """How GPU rows are read from a Prometheus; what it scrapes how often is learnt by the reader."""
+    dcgm = settings.dcgm or Dcgm()
+    return Pace(
+        source=server.name,
+        collect=dcgm.collect_interval,
+        look=timing.UNKNOWN_SCRAPE_INTERVAL,
+        read=server.read_time,
+        ttl=cache_ttl(settings, dcgm.collect_interval),
+        pages=pages_of(dcgm, None),
+        heartbeat=dcgm.heartbeat != "none",
+        via="prometheus",
+    )

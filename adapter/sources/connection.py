@@ -87,6 +87,17 @@ class Credentials:
             headers["Authorization"] = aiohttp.encode_basic_auth(self._connection.username, password, encoding="utf-8")
         return headers
 
+    def hide(self, text: str) -> str:
+        """The text without any of the secrets that are sent along."""
+        shown = self._connection.headers
+        secrets = {value for name, value in self.headers().items() if shown.get(name) != value}
+        secrets |= {secret.partition(" ")[2] or secret for secret in secrets}
+        if self._password:
+            secrets.add(self._password.text())
+        for secret in sorted(filter(None, secrets), key=len, reverse=True):
+            text = text.replace(secret, "[hidden]")
+        return text
+
     @property
     def server_name(self) -> str | None:
         return self._connection.server_name

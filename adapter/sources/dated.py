@@ -1,4 +1,4 @@
-"""Rows of one evaluation become looks and readings, each with the time its inputs were true. Pure.
+"""Rows of one evaluation become readings, each with the time its inputs were true. Pure.
 
 A row without its time is no value; a time without its row is nothing. Which rows belong together is told by equal
 labels, since the query was built so.
@@ -11,51 +11,29 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from adapter.core.errors import SourceError
-from adapter.core.lag import Heard, born
+from adapter.core.lag import Heard, Lag, born
 from adapter.core.pods import PodIndex
 from adapter.core.points import Labels, ObjectKey, Point, Reading, Reason, Withheld
 from adapter.core.quantity import LARGEST_FOR_HPA
-from adapter.core.samples import Look, Row
 from adapter.promql.plan import Plan
-from adapter.promql.rows import NOW, TAG
+from adapter.promql.rows import NOW, TAG, TIMES, VANISHED
 from adapter.sources.promapi import Sample
 
 NAME = "__name__"
 
 
-def server_time(samples: Iterable[Sample]) -> float:
-    """The evaluation's own time(). Raises SourceError where the answer lacks it."""
-    for sample in samples:
-        if sample.labels.get(TAG) == NOW:
-            return sample.value
-    raise SourceError("malformed", "its answer lacks the row with the server's time")
+def server_time(samples: Iterable[Sample], number: str = "") -> float:
+    """The evaluation's own time(): of the one row without any other label, whatever else is called so.
 
-
-def looks(samples: Iterable[Sample], families: Sequence[str], source: str, heard: Heard, lag: float) -> dict[str, Look]:
-    """Device rows by exporter instance: each instance's newest scrape is one look.
-
-    A row older than its instance's newest is a device that the newest scrape did not show.
+    number: what the question was numbered with. Raises SourceError where the answer has no such row, or no time in it.
     """
-    values: dict[tuple[str, Labels], Sample] = {}
-    times: dict[tuple[str, Labels], float] = {}
-    for sample in samples:
-        tag = sample.labels.get(TAG, "")
-        if tag[:1] == "v":
-            values[tag[1:], _labels(sample)] = sample
-        elif tag[:1] == "t":
-            times[tag[1:], _labels(sample)] = sample.value
-    rows: dict[str, dict[float, list[Row]]] = defaultdict(lambda: defaultdict(list))
-    for (index, labels), sample in values.items():
-        at = times.get((index, labels))
-        if at is not None:
-            row = Row(families[int(index)], {key: value for key, value in labels if value}, sample.value)
-            rows[sample.labels.get("instance", "")][at].append(row)
-    found = {}
-    for instance, scrapes in rows.items():
-        newest = max(scrapes)
-        began = born(heard, lag, newest)
-        found[instance] = Look(source, instance, newest, began, 0.0, tuple(scrapes[newest]))
-    return found
+    clock = {TAG: f"{NOW}{number}"}
+    told = [sample.value for sample in samples if sample.labels == clock]
+    if len(told) != 1 or not math.isfinite(told[0]):
+        raise SourceError(
+            "malformed", "its answer lacks the server's time, or was given to another question (a cache?)"
+        )
+    return told[0]
 
 
 def _labels(sample: Sample) -> Labels:
@@ -85,30 +63,29 @@ class QueryRules:
 
 
 def readings(
-    plan: Plan, samples: Sequence[Sample], rules: QueryRules, heard: Heard, lag: float, pods: PodIndex
+    plan: Plan, samples: Sequence[Sample], rules: QueryRules, heard: Heard, lag: Lag, pods: PodIndex
 ) -> dict[ObjectKey, tuple[Reading, ...]]:
-    """Every object that the rows describe, with what may be said of it. Rows that name no object are left out."""
+    """Every object that the rows describe, with what may be said of it. Rows that name no object are left out, and
+    scraped series that carry the tag's name as a label."""
+    kinds = {f"{kind}{index}": kind for index in range(len(plan.leaves)) for kind in (TIMES, VANISHED)}
     times: dict[tuple[str, Labels], float] = {}
     lost: list[Labels] = []
     values: list[Sample] = []
     for sample in samples:
-        tag = sample.labels.get(TAG, "")
-        if not tag:
+        tag = sample.labels.get(TAG)
+        kind = kinds.get(tag or "")
+        if tag is None:
             values.append(sample)
-        elif tag[0] == "t":
+        elif kind == TIMES and NAME not in sample.labels:
             times[tag, _labels(sample)] = sample.value
-        elif tag[0] == "c" and _missed(sample, rules.pod_labels, pods):
+        elif kind == VANISHED and NAME not in sample.labels and _missed(sample, rules.pod_labels, pods):
             lost.append(_labels(sample))
     losses = Losses(lost)
     found: dict[ObjectKey, list[Reading]] = defaultdict(list)
     for sample in values:
         key = _object(sample, rules.labels)
-        if key is None:
-            continue
-        if losses.concern(_labels(sample)):
-            found[key].append(Withheld(Reason.PARTIAL, "some of the series it is made of are gone", rules.source))
-        else:
-            found[key].append(_reading(plan, sample, times, rules, heard, lag))
+        if key is not None:
+            found[key].append(_reading(plan, sample, times, losses, rules, heard, lag))
     return {key: tuple(said) for key, said in found.items()}
 
 
@@ -116,19 +93,22 @@ class Losses:
     """Rows that say which inputs are gone: each concerns every value that agrees with it on the labels both have."""
 
     def __init__(self, lost: Iterable[Labels]) -> None:
-        self._by_names: dict[tuple[str, ...], set[Labels]] = defaultdict(set)
+        self._by_names: dict[tuple[str, ...], list[Labels]] = defaultdict(list)
         for labels in lost:
-            self._by_names[tuple(name for name, _ in labels)].add(labels)
+            self._by_names[tuple(name for name, _ in labels)].append(labels)
+        self._by_common: dict[tuple[tuple[str, ...], tuple[str, ...]], set[Labels]] = {}
 
     def concern(self, row: Labels) -> bool:
         own = dict(row)
-        return any(self._agrees(own, names, rows) for names, rows in self._by_names.items())
+        return any(self._agrees(own, names) for names in self._by_names)
 
-    @staticmethod
-    def _agrees(own: Mapping[str, str], names: tuple[str, ...], rows: set[Labels]) -> bool:
-        if all(name in own for name in names):
-            return tuple((name, own[name]) for name in names) in rows
-        return any(all(own.get(name, value) == value for name, value in labels) for labels in rows)
+    def _agrees(self, own: Mapping[str, str], names: tuple[str, ...]) -> bool:
+        common = tuple(name for name in names if name in own)
+        if (names, common) not in self._by_common:
+            kept = frozenset(common)
+            cut = (tuple(pair for pair in labels if pair[0] in kept) for labels in self._by_names[names])
+            self._by_common[names, common] = set(cut)
+        return tuple((name, own[name]) for name in common) in self._by_common[names, common]
 
 
 def _missed(sample: Sample, pod_labels: tuple[str, str], pods: PodIndex) -> bool:
@@ -152,20 +132,25 @@ def _object(sample: Sample, labels: Mapping[str, str]) -> ObjectKey | None:
 
 
 def _reading(
-    plan: Plan, sample: Sample, times: Mapping[tuple[str, Labels], float], rules: QueryRules, heard: Heard, lag: float
+    plan: Plan,
+    sample: Sample,
+    times: Mapping[tuple[str, Labels], float],
+    losses: Losses,
+    rules: QueryRules,
+    heard: Heard,
+    lag: Lag,
 ) -> Reading:
     row = _labels(sample)
     extra = tuple((key, value) for key, value in row if key not in rules.labels.values())
-    if not math.isfinite(sample.value):
-        return Withheld(Reason.NOT_A_NUMBER, f"the query gives {sample.value}", rules.source, labels=extra)
-    if abs(sample.value) > LARGEST_FOR_HPA:
-        detail = f"{sample.value:g} is more than the HPA can count: it would read it as 0"
-        return Withheld(Reason.OUT_OF_RANGE, detail, rules.source, labels=extra)
+    if losses.concern(row):
+        return Withheld(Reason.PARTIAL, "some of the series it is made of are gone", rules.source, labels=extra)
+    if unfit := _unfit(sample.value, rules.source, extra):
+        return unfit
     births: list[float] = []
     expiries: list[float] = []
     for index, (leaf, limit) in enumerate(zip(plan.leaves, rules.limits, strict=True)):
-        at = times.get((f"t{index}", row))
-        if at is None:
+        at = times.get((f"{TIMES}{index}", row), math.nan)
+        if not math.isfinite(at):
             return Withheld(Reason.MISSING, f"nothing tells the age of {leaf.selector}", rules.source, labels=extra)
         if at > heard.server_time:
             return Withheld(Reason.FUTURE, f"{leaf.selector} carries a time to come", rules.source, labels=extra)
@@ -176,3 +161,12 @@ def _reading(
         if leaf.role == "value":
             births.append(birth)
     return Point(sample.value, min(births), min(expiries), heard.sent, rules.source, window=plan.window, labels=extra)
+
+
+def _unfit(value: float, source: str, labels: Labels) -> Withheld | None:
+    if not math.isfinite(value):
+        return Withheld(Reason.NOT_A_NUMBER, f"the query gives {value}", source, labels=labels)
+    if abs(value) > LARGEST_FOR_HPA:
+        detail = f"{value:g} is more than the HPA can count: it would read it as 0"
+        return Withheld(Reason.OUT_OF_RANGE, detail, source, labels=labels)
+    return None

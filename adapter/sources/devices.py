@@ -11,31 +11,37 @@ from types import MappingProxyType
 from adapter.core.attribution import GpuMetric, Part, attribute
 from adapter.core.gpu import devices
 from adapter.core.heartbeat import History, follow
+from adapter.core.pace import Pace
 from adapter.core.pods import PodIndex
 from adapter.core.points import ObjectKey, Reading
 from adapter.core.reduce import pod_readings
-from adapter.core.rules import Pace
 from adapter.core.samples import Look
 from adapter.core.snapshot import Snapshot
+from adapter.core.timing import seconds
 
 
 @dataclass(frozen=True, slots=True)
 class TargetState:
-    """One target: what is remembered of it, what its last good look said, and why its looks fail at present."""
+    """One target: what is remembered of it, what its last good look said, and what is wrong with it at present.
+
+    trouble: why its looks fail. slow: that it collects more rarely than configured, so that its values age out.
+    """
 
     history: History
     part: Part
     taken: float | None = None
     trouble: str = ""
+    slow: str = ""
 
 
 class DeviceFeed:
-    """The union of all targets' last good looks."""
+    """The union of all targets' last good looks. configured: how many targets there are; None: whoever turns up."""
 
-    def __init__(self, feed: str, source: str, metrics: Sequence[GpuMetric]) -> None:
+    def __init__(self, feed: str, source: str, metrics: Sequence[GpuMetric], configured: int | None = None) -> None:
         self._empty = Snapshot(feed, source)
         self._source = source
         self._metrics = tuple(metrics)
+        self._configured = configured
         self._targets: dict[str, TargetState] = {}
         self._naming: dict[ObjectKey, set[str]] = {}
         self._readings: dict[str, dict[ObjectKey, tuple[Reading, ...]]] = {metric.name: {} for metric in metrics}
@@ -43,37 +49,31 @@ class DeviceFeed:
     def take(self, look: Look, pace: Pace, pods: PodIndex) -> None:
         """A good look. One that is not newer than the target's last says nothing."""
         state = self._state(look.target)
-        gap = max(pace.budget().limit, *(metric.max_age or 0.0 for metric in self._metrics))
-        history = follow(state.history, devices(look.rows, look.target), look.stamp, look.began, gap)
+        gap = max(pace.limit(), *(metric.max_age or 0.0 for metric in self._metrics))
+        samples = devices(look.rows, look.target)
+        history = follow(state.history, samples, look.stamp, look.began, gap)
         if history is state.history:
             return
-        part = attribute(look, history, self._metrics, pace, pods, state.part)
-        self._targets[look.target] = TargetState(history, part, look.began)
-        self._rename(state.part, part)
-        for key in state.part.pods | part.pods:
-            self._settle(key, pods)
+        part = attribute(look, samples, history, self._metrics, pace, pods, state.part)
+        self._targets[look.target] = TargetState(history, part, look.began, slow=_slow(history, pace))
+        self._replace(state.part, part, pods)
 
     def fail(self, target: str, trouble: str) -> None:
         """A failed look: the last readings stay, and age."""
         self._targets[target] = replace(self._state(target), trouble=trouble)
 
-    def forget(self, before: float) -> None:
-        """Targets without a good look since `before` (seconds, our clock) are gone for good, and their readings too."""
+    def reset(self) -> None:
+        """Looks are ordered anew (the clock that orders them was set): histories begin again, readings stay and age."""
+        self._targets = {target: replace(state, history=History()) for target, state in self._targets.items()}
+
+    def forget(self, before: float, pods: PodIndex) -> None:
+        """Targets without a good look since `before` (seconds, our clock) are gone for good, and what they said too."""
         for target in [t for t, s in self._targets.items() if s.taken is not None and s.taken < before]:
             part = self._targets.pop(target).part
-            self._rename(part, Part(target))
-            for key in part.pods:
-                for readings in self._readings.values():
-                    readings.pop(key, None)
+            self._replace(part, Part(target), pods)
 
     def knows(self, target: str) -> bool:
         return target in self._targets
-
-    def interval(self, target: str) -> float | None:
-        """The target's collect interval as learnt from its slowest device; None: not learnt."""
-        beats = [track.dev for track in self._state(target).history.tracks.values() if track.dev]
-        learnt = [beat.interval for beat in beats if beat.interval is not None]
-        return max(learnt, default=None)
 
     def snapshot(self) -> Snapshot:
         taken = max((s.taken for s in self._targets.values() if s.taken is not None), default=None)
@@ -91,14 +91,18 @@ class DeviceFeed:
     def _state(self, target: str) -> TargetState:
         return self._targets.get(target) or TargetState(History(), Part(target))
 
-    def _rename(self, before: Part, after: Part) -> None:
-        for key in before.pods - after.pods:
+    def _replace(self, before: Part, after: Part, pods: PodIndex) -> None:
+        """Settles every pod that one of two successive parts of a target speaks of."""
+        was, now = before.pods, after.pods
+        for key in was - now:
             naming = self._naming.get(key, set())
             naming.discard(before.target)
             if not naming:
                 self._naming.pop(key, None)
-        for key in after.pods - before.pods:
+        for key in now - was:
             self._naming.setdefault(key, set()).add(after.target)
+        for key in was | now:
+            self._settle(key, pods)
 
     def _settle(self, key: ObjectKey, pods: PodIndex) -> None:
         pod = pods.get(key.namespace, key.name)
@@ -112,7 +116,19 @@ class DeviceFeed:
 
     def _trouble(self) -> str:
         failing = sorted((target, state.trouble) for target, state in self._targets.items() if state.trouble)
+        if self._configured == 0:
+            return "no exporter is configured; list them under sources.dcgm.static"
         if not failing:
-            return ""
+            return next((f"{target} {state.slow}" for target, state in self._targets.items() if state.slow), "")
         target, trouble = failing[0]
         return f"{len(failing)} of {len(self._targets)} targets fail, {target} {trouble}"
+
+
+def _slow(history: History, pace: Pace) -> str:
+    """A clause for people where an exporter is seen to collect more rarely than configured; "" where it is not."""
+    learnt = [track.dev.interval for track in history.tracks.values() if track.dev and track.dev.interval]
+    if not learnt or min(learnt) <= 1.25 * pace.collect + pace.look:
+        return ""
+    seen, configured = seconds(min(learnt)), seconds(pace.collect)
+    remedy = f"set its interval, or sources.dcgm.collectInterval: {seen}"
+    return f"collects every {seen} and not every {configured}: {remedy}"

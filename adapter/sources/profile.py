@@ -1,24 +1,31 @@
-"""GPU rows that a Prometheus scraped: one query for all families, ungrouped, with the time of each scrape.
+"""GPU rows that a Prometheus scraped, ungrouped, with the time of each scrape.
 
 They go the same way as pages: a frozen exporter or a false zero shows here too, because Prometheus keeps the siblings.
+What was scraped since the last read is asked for first, and only that is read, some targets at a time: all rows of a
+target come from one evaluation, and no answer grows with the fleet.
+
+A server's clock that is set back begins no history anew. Its storage refuses samples until the clock is where it was,
+and answers what it stored an hour ago as if it were new; that a look is not newer is all that tells.
 """
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
 
 from adapter.core.attribution import GpuMetric
 from adapter.core.errors import SourceError
+from adapter.core.pace import Pace
 from adapter.core.pods import PodIndex
 from adapter.core.profiles import families
-from adapter.core.rules import Pace
 from adapter.core.snapshot import Snapshot
 from adapter.core.timing import UNKNOWN_SCRAPE_INTERVAL
-from adapter.promql.rows import device_rows
-from adapter.sources.dated import looks
+from adapter.promql.rows import device_rows, device_rows_at, newest_rows
 from adapter.sources.devices import DeviceFeed
-from adapter.sources.intervals import REFRESH, STEPS, least_step
+from adapter.sources.intervals import Intervals
 from adapter.sources.prometheus import PrometheusServer
+from adapter.sources.scrapes import Target, looks, name_of, newest
 
 FORGET = 3600.0  # seconds; an exporter pod that was replaced leaves its instance behind
+TOGETHER = 32  # targets in one answer: 2 MB for 8 whole GPUs each
 
 
 class ProfileReader:
@@ -31,46 +38,44 @@ class ProfileReader:
         self.source = server.name
         self._server = server
         self._pace = pace
-        self._clock = clock
         self._families = families(tuple(metric.profile for metric in metrics))
-        self._query = device_rows(self._families)
+        self._newest = newest_rows(self._families)
         self._devices = DeviceFeed(feed, server.name, metrics)
-        self._scrapes: dict[str, float] = {}
-        self._scrapes_at = float("-inf")
-        self._stamps: dict[str, tuple[float, ...]] = {}
+        self._intervals = Intervals(server, clock)
+        self._stamps: dict[Target, float] = {}
+        self._shown: dict[Target, str] = {}
 
     async def read(self, pods: PodIndex) -> Snapshot:
-        """One query, and every instance's newest scrape. Raises SourceError; what was known stays."""
-        await self._learn()
-        evaluation = await self._server.evaluate(self._query)
-        found = looks(evaluation.samples, self._families, self.source, evaluation.heard, evaluation.lag)
+        """Every target's newest scrape. Raises SourceError; what was known stays, and so does what was read by then."""
+        evaluation = await self._server.evaluate(self._newest)
+        found = newest(evaluation.samples)
         if not found:
             raise SourceError("empty", "has no GPU series")
-        for instance, look in found.items():
-            stamps = self._stamps.get(instance, ())
-            if not stamps or look.stamp > stamps[-1]:
-                self._stamps[instance] = (*stamps[-STEPS:], look.stamp)
-            self._devices.take(look, self.pace(instance), pods)
-        self._devices.forget(evaluation.heard.sent - FORGET)
-        self._stamps = {i: s for i, s in self._stamps.items() if i in found or self._devices.knows(i)}
-        self._scrapes = {i: s for i, s in self._scrapes.items() if i in self._stamps}
+        await self._intervals.learn(self._shown)
+        for query in self._queries(found):
+            await self._take(query, pods)
+        await self._intervals.learn(self._shown)  # again, so that the second look at a target knows its pace
+        self._devices.forget(evaluation.heard.sent - FORGET, pods)
+        self._stamps = {t: s for t, s in self._stamps.items() if t in found or self._devices.knows(name_of(t))}
+        self._shown = {t: family for t, family in self._shown.items() if t in self._stamps}
         return self._devices.snapshot()
 
-    def pace(self, instance: str) -> Pace:
-        known = self._scrapes.get(instance) or least_step(self._stamps.get(instance, ()))
-        return self._pace.at(known or UNKNOWN_SCRAPE_INTERVAL)
+    def pace(self, target: Target) -> Pace:
+        return self._pace.at(self._intervals.of(target) or UNKNOWN_SCRAPE_INTERVAL)
 
-    async def _learn(self) -> None:
-        """A server without a targets API (Thanos, Mimir) is no fault: the samples tell then."""
-        now = self._clock()
-        if now - self._scrapes_at < REFRESH:
-            return
-        self._scrapes_at = now
-        try:
-            intervals = await self._server.scrape_intervals()
-        except SourceError:
-            return
-        told: dict[str, float] = {}
-        for (_, instance), seconds in intervals.items():
-            told[instance] = max(seconds, told.get(instance, 0.0))
-        self._scrapes |= told  # a server that just restarted knows nothing, and unlearns nothing for us
+    def _queries(self, found: dict[Target, float]) -> Iterable[str]:
+        """For the rows of those targets that were scraped since they were last read."""
+        moved = sorted(t for t, stamp in found.items() if stamp > self._stamps.get(t, float("-inf")))
+        if moved and len(found) <= TOGETHER:
+            return [device_rows(self._families)]
+        parts = (moved[i : i + TOGETHER] for i in range(0, len(moved), TOGETHER))
+        return [device_rows_at(part, self._families) for part in parts]
+
+    async def _take(self, query: str, pods: PodIndex) -> None:
+        samples, heard, lag = await self._server.evaluate(query)
+        await asyncio.sleep(0)
+        for target, look in looks(samples, self._families, self.source, heard, lag).items():
+            self._stamps[target] = max(look.stamp, self._stamps.get(target, look.stamp))
+            self._shown[target] = look.rows[0].name
+            self._devices.take(look, self.pace(target), pods)
+            await asyncio.sleep(0)  # answers must not wait for a whole fleet

@@ -5,13 +5,12 @@ Source: https://prometheus.io/docs/prometheus/latest/querying/api/ and measureme
 
 import math
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from adapter.core.errors import SourceError
-
-Dialect = Literal["auto", "prometheus", "victoriametrics", "thanos", "mimir"]
+from adapter.settings.groups import Dialect
 
 
 class Sample(NamedTuple):
@@ -80,6 +79,8 @@ class Rule(NamedTuple):
     interval: float
 
 
+UNREADABLE = (msgspec.DecodeError, RecursionError)  # what the decoder raises for bytes of any kind
+
 _REPLY = msgspec.json.Decoder(_Reply)
 _VECTOR = msgspec.json.Decoder(list[_Row])
 
@@ -100,7 +101,7 @@ def _reply(content: bytes, content_type: str) -> _Reply:
         raise SourceError("malformed", f"answered {content_type or 'no content type'} where JSON was expected")
     try:
         reply = _REPLY.decode(content)
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise SourceError("malformed", f"answered JSON that is no Prometheus answer: {error}") from None
     if reply.status != "success":
         raise SourceError("status", f"refused the query ({reply.errorType}): {reply.error[:300]}")
@@ -115,7 +116,14 @@ def vector(content: bytes, content_type: str) -> list[Sample]:
     reply = _reply(content, content_type)
     if reply.data.resultType != "vector":
         raise SourceError("malformed", f"answered a {reply.data.resultType or 'nothing'} where a vector was expected")
-    return [Sample(row.metric, math.nan if row.value is None else float(row.value[1])) for row in _rows(reply)]
+    return [Sample(row.metric, math.nan if row.value is None else _number(row.value[1])) for row in _rows(reply)]
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise SourceError("malformed", f"answered {text[:50]!r} where a number was expected") from None
 
 
 def matrix(content: bytes, content_type: str) -> list[Series]:
@@ -126,7 +134,7 @@ def matrix(content: bytes, content_type: str) -> list[Series]:
 def _rows(reply: _Reply) -> list[_Row]:
     try:
         return _VECTOR.decode(reply.data.result)
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise SourceError("malformed", f"answered rows that do not parse: {error}") from None
 
 
@@ -145,7 +153,7 @@ def scrape_intervals(content: bytes) -> dict[tuple[str, str], float]:
     """
     try:
         targets = msgspec.json.decode(content, type=_TargetsReply).data.activeTargets
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise SourceError("malformed", f"answered no list of targets: {error}") from None
     intervals: dict[tuple[str, str], float] = {}
     for target in targets:
@@ -160,7 +168,7 @@ def recording_rules(content: bytes) -> list[Rule]:
     """The recording rules of /api/v1/rules. Raises SourceError (malformed)."""
     try:
         groups = msgspec.json.decode(content, type=_RulesReply).data.groups
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise SourceError("malformed", f"answered no list of rules: {error}") from None
     return [
         Rule(rule.name, rule.query, group.interval)

@@ -3,18 +3,22 @@
 The server's clock is only ever compared with itself. POST, since selectors outgrow URLs; GET where POST is refused.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
 from typing import NamedTuple
+from uuid import uuid4
 
 import aiohttp
 
 from adapter.core.errors import SourceError
-from adapter.core.lag import Heard, ServerClock, hear
-from adapter.settings.groups import Prometheus
+from adapter.core.lag import Heard, Lag, ServerClock, hear
+from adapter.promql.rows import numbered
+from adapter.settings.groups import Dialect, Prometheus
 from adapter.sources.connection import Body, Credentials, Request, fetch
 from adapter.sources.dated import server_time
+from adapter.sources.kept import Kept
 from adapter.sources.promapi import (
-    Dialect,
     Rule,
     Sample,
     Series,
@@ -30,11 +34,11 @@ REFUSES_POST = (403, 405)
 
 
 class Evaluation(NamedTuple):
-    """The rows of one combined query, and what dates them; lag in seconds."""
+    """The rows of one combined query, and what dates them."""
 
     samples: list[Sample]
     heard: Heard
-    lag: float
+    lag: Lag
 
 
 class PrometheusServer:
@@ -49,38 +53,62 @@ class PrometheusServer:
         self._post = True
         self._dialect: Dialect = settings.dialect
         self._server: ServerClock | None = None
+        self._mark = uuid4().hex[:8]  # another replica's answers are not ours either
+        self._numbers = count()
+        self._intervals = Kept(self._targets, clock)
+        self._rules = Kept(self._recording_rules, clock)
 
     async def evaluate(self, query: str) -> Evaluation:
         """One combined query (it must carry the row with the server's time). Raises SourceError."""
+        number = f"{self._mark}{next(self._numbers)}"
+        query = numbered(query, number)
         body = await self._query(query)
         if body.victoria and self._dialect == "auto":
             # Its default evaluates 30 s in the past: ask again, as it is to be asked.
             self._dialect = "victoriametrics"
             body = await self._query(query)
-        samples = vector(body.content, body.content_type)
-        heard = Heard(body.sent, body.received, server_time(samples), body.date)
+        with self._discreet():
+            samples = vector(body.content, body.content_type)
+        heard = Heard(body.sent, body.received, server_time(samples, number), body.date)
         self._server, lag = hear(self._server, heard)
         return Evaluation(samples, heard, lag)
 
     async def rows(self, query: str) -> list[Sample]:
         """One instant query whose age does not matter. Raises SourceError."""
         body = await self._query(query)
-        return vector(body.content, body.content_type)
+        with self._discreet():
+            return vector(body.content, body.content_type)
 
     async def raw(self, selector: str) -> list[Series]:
         """The sample times of a range selector. Raises SourceError."""
         body = await self._query(selector)
-        return matrix(body.content, body.content_type)
+        with self._discreet():
+            return matrix(body.content, body.content_type)
 
     async def scrape_intervals(self) -> dict[tuple[str, str], float]:
-        """Seconds by (job, instance). Raises SourceError, also where the server has no such API."""
+        """Seconds by (job, instance), as told within the minute or last. Raises SourceError, also where the server has
+        no such API."""
+        return await self._intervals.get()
+
+    async def recording_rules(self) -> list[Rule]:
+        """As told within the minute or last. Raises SourceError, also where the server has no such API."""
+        return await self._rules.get()
+
+    async def _targets(self) -> dict[tuple[str, str], float]:
         body = await self._get("/api/v1/targets", {"state": "active"})
         return scrape_intervals(body.content)
 
-    async def recording_rules(self) -> list[Rule]:
-        """Raises SourceError, also where the server has no such API."""
+    async def _recording_rules(self) -> list[Rule]:
         body = await self._get("/api/v1/rules", {"type": "record"})
         return recording_rules(body.content)
+
+    @contextmanager
+    def _discreet(self) -> Iterator[None]:
+        """A server's own words may repeat what we sent it; our secrets do not go on from there."""
+        try:
+            yield
+        except SourceError as error:
+            raise SourceError(error.kind, self._credentials.hide(str(error))) from None
 
     async def _query(self, query: str) -> Body:
         parameters = form(query, self._settings.deadline, self._dialect)

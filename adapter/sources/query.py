@@ -4,34 +4,41 @@ What its leaves are scraped at, and which of them are recorded, is learnt from t
 minute; until then the longest is assumed.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from adapter.core import timing
-from adapter.core.answer import EXPECTED_FOR
 from adapter.core.errors import SourceError, UndatableQuery
 from adapter.core.pods import PodIndex
 from adapter.core.points import ObjectKey, Point
-from adapter.core.snapshot import Snapshot
+from adapter.core.snapshot import EXPECTED_FOR, Snapshot
 from adapter.promql.plan import Leaf, Plan, plan
+from adapter.promql.recorded import RecordingRule, Sources, sources_read
 from adapter.settings.groups import Metric
 from adapter.sources.dated import QueryRules, readings
 from adapter.sources.intervals import REFRESH, RETRY, interval_of
+from adapter.sources.kept import SLOWER
+from adapter.sources.promapi import Rule
 from adapter.sources.prometheus import PrometheusServer
-from adapter.sources.recorded import RecordedLeaf
+from adapter.sources.recorded import Declared, Followed, Recorded
+
+
+class Undatable(SourceError):
+    """The server's rules say that an age cannot be known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Learnt:
-    """What the server told: the plan, each leaf's limit in seconds, and the leaves that a recording rule writes.
+    """What the server told: the plan, each leaf's limit in seconds, and the leaves that a recording rule may write.
 
     until: when to ask again, seconds on our clock.
     """
 
     plan: Plan
     limits: tuple[float, ...]
-    recorded: Mapping[int, RecordedLeaf]
+    recorded: Mapping[int, Recorded]
     until: float
 
 
@@ -59,15 +66,16 @@ class QueryReader:
         self._read = read
         self._clock = clock
         self._learnt: Learnt | None = None
+        self._asking: asyncio.Task[None] | None = None
+        self._wait = RETRY
         self._intervals: dict[str, float] = {}
         self._had: dict[ObjectKey, float] = {}
 
     async def read(self, pods: PodIndex) -> Snapshot:
         """One evaluation. Raises SourceError; what was known stays."""
-        learnt = await self._learn()
-        for leaf in learnt.recorded.values():
-            await leaf.look(self._server)
-        evaluation = await self._server.evaluate(learnt.plan.combined)
+        learnt = await self._known()
+        looks = asyncio.gather(*(leaf.look(self._server) for leaf in learnt.recorded.values()))
+        evaluation, _ = await asyncio.gather(self._server.evaluate(learnt.plan.combined), looks)
         rules = QueryRules(
             self._metric.name,
             self.source,
@@ -90,35 +98,66 @@ class QueryReader:
             MappingProxyType(dict(self._had)),
         )
 
-    async def _learn(self) -> Learnt:
-        if self._learnt is None or self._clock() >= self._learnt.until:
-            self._learnt = await self._ask()
+    async def _known(self) -> Learnt:
+        """What was learnt; what is due is asked beside the reads, which would come late behind it."""
+        if self._learnt is None:
+            self._learnt = await self._ask(None)
+        elif self._clock() >= self._learnt.until and (self._asking is None or self._asking.done()):
+            self._asking = asyncio.create_task(self._ask_again(self._learnt))
         return self._learnt
 
-    async def _ask(self) -> Learnt:
-        metric = self._metric
-        labels = tuple(metric.labels.values())
+    async def _ask_again(self, before: Learnt) -> None:
+        """What the server does not tell stays as it was; where it tells that an age cannot be known, nothing stays."""
+        try:
+            self._learnt = await self._ask(before)
+        except Undatable:
+            self._learnt = None
+        except SourceError:
+            self._learnt = replace(before, until=self._clock() + self._backoff())
+
+    def _backoff(self) -> float:
+        wait, self._wait = self._wait, min(self._wait * SLOWER, REFRESH)
+        return wait
+
+    async def _ask(self, before: Learnt | None) -> Learnt:
         draft = self._plan(self._max_age or timing.query(timing.UNKNOWN_SCRAPE_INTERVAL, self._ttl).limit)
         intervals = await self._scrapes()
-        recorded = await self._recorded(draft, labels)
+        rules = await self._rules(draft, before)
+        recorded = self._recorded(draft, rules, before)
         limits = []
-        complete = True
+        complete = rules is not None
         for index, leaf in enumerate(draft.leaves):
-            if index in recorded:
-                known = await recorded[index].learn(self._server, intervals)
-            else:
-                known = await interval_of(self._server, leaf.selector, leaf.targets, intervals)
+            known = await self._interval(leaf, recorded.get(index), intervals)
             complete = complete and known is not None
-            # A server that just restarted knows nothing: what it once told must not grow into the longest again.
-            interval = known or self._intervals.get(leaf.selector, timing.UNKNOWN_SCRAPE_INTERVAL)
-            self._intervals[leaf.selector] = interval
-            auto = timing.query(interval, self._ttl, self._read, metric.exporter_refresh).limit
-            limits.append(self._limit(leaf, auto))
-        until = self._clock() + (REFRESH if complete else RETRY)
-        return Learnt(self._plan(max(limits)), tuple(limits), MappingProxyType(recorded), until)
+            limits.append(self._limit(leaf, known))
+        for index, followed in recorded.items():
+            if isinstance(followed, Followed):
+                followed.remember(limits[index])
+        values = [limit for leaf, limit in zip(draft.leaves, limits, strict=True) if leaf.role == "value"]
+        if complete:
+            self._wait = RETRY
+        until = self._clock() + (REFRESH if complete else self._backoff())
+        return Learnt(self._plan(max(values)), tuple(limits), MappingProxyType(recorded), until)
 
-    def _limit(self, leaf: Leaf, auto: float) -> float:
-        """A pod's labels hardly change: what only lends them may be three times as old."""
+    async def _interval(
+        self, leaf: Leaf, recorded: Recorded | None, intervals: Mapping[tuple[str, str], float]
+    ) -> float | None:
+        """Seconds between new values of a leaf; None: not known yet."""
+        written = await recorded.learn(self._server, intervals) if recorded else 0.0
+        if recorded and leaf.metric:
+            return written
+        scraped = await interval_of(self._server, leaf.selector, leaf.targets, intervals)  # a pattern may read both
+        return None if scraped is None or written is None else max(scraped, written)
+
+    def _limit(self, leaf: Leaf, known: float | None) -> float:
+        """A pod's labels hardly change: what only lends them may be three times as old.
+
+        A server that just restarted knows nothing: what it once told must not grow into the longest again.
+        """
+        unknown = timing.UNKNOWN_SCRAPE_INTERVAL + (self._metric.source_age or 0.0)
+        interval = known or self._intervals.get(leaf.selector, unknown)
+        self._intervals[leaf.selector] = interval
+        auto = timing.query(interval, self._ttl, self._read, self._metric.exporter_refresh).limit
         return 3 * auto if leaf.role == "labels" else self._max_age or auto
 
     def _plan(self, vanish_window: float) -> Plan:
@@ -131,31 +170,54 @@ class QueryReader:
         except SourceError:
             return {}
 
-    async def _recorded(self, draft: Plan, labels: tuple[str, ...]) -> dict[int, RecordedLeaf]:
-        """The leaves whose series a rule writes. Raises SourceError where that is neither known nor configured."""
+    async def _rules(self, draft: Plan, before: Learnt | None) -> Sequence[Rule] | None:
+        """The server's recording rules; None where it does not tell and nothing hangs on it.
+
+        Raises SourceError where something does: a name that a rule may write, or what an earlier list said.
+        """
         metric = self._metric
         if metric.raw:
-            return {}
-        if metric.source_age is not None:
-            aged = {index for index, leaf in enumerate(draft.leaves) if leaf.recorded}
-            return {index: RecordedLeaf.declared(metric.source_age) for index in aged}
+            return ()
         try:
-            rules = await self._server.recording_rules()
+            return await self._server.recording_rules()
         except SourceError as error:
-            names = sorted(leaf.metric for leaf in draft.leaves if leaf.recorded)
-            if not names:
-                return {}
+            names = sorted(leaf.metric or leaf.selector for leaf in draft.leaves if leaf.recorded)
+            if metric.source_age is not None or not (names or (before and before.recorded)):
+                return None
             raise SourceError(
                 error.kind,
-                f"cannot list its rules ({error}), so the age of {names[0]} is unknown: say `raw: true` if no rule "
-                "records it, or `sourceAge` for how old its sources can be",
+                f"cannot list its rules ({error}), so the age of {', '.join(names)} is unknown: say `raw: true` if no "
+                "rule records it, or `sourceAge` for how old its sources can be",
             ) from None
-        listed = {rule.name for rule in rules}
-        found = {index: leaf for index, leaf in enumerate(draft.leaves) if leaf.metric in listed}
-        try:
-            return {index: RecordedLeaf.listed(leaf.metric, rules, labels, self._read) for index, leaf in found.items()}
-        except UndatableQuery as error:
-            raise SourceError("malformed", f"records a series whose sources have no age: {error}") from None
+
+    def _recorded(self, draft: Plan, rules: Sequence[Rule] | None, before: Learnt | None) -> dict[int, Recorded]:
+        """The leaves that a rule may write. Raises Undatable where a rule reads something without an age."""
+        if self._metric.source_age is not None:
+            return dict(self._declared(draft, rules or (), self._metric.source_age))
+        known: dict[str, list[RecordingRule]] = {}
+        for rule in rules or ():
+            known.setdefault(rule.name, []).append(RecordingRule(rule.name, rule.query, rule.interval))
+        found: dict[int, Recorded] = {}
+        for index, leaf in enumerate(draft.leaves):
+            try:
+                sources = sources_read(leaf.may_read, known)
+            except UndatableQuery as error:
+                raise Undatable("malformed", f"records a series whose sources have no age: {error}") from None
+            if sources is not None:
+                found[index] = self._followed(before.recorded.get(index) if before else None, sources)
+        return found
+
+    def _followed(self, before: Recorded | None, sources: Sources) -> Followed:
+        """What is remembered of sources outlives the asking."""
+        if isinstance(before, Followed) and before.sources == sources:
+            return before
+        return Followed(sources, tuple(self._metric.labels.values()), self._read)
+
+    def _declared(self, draft: Plan, rules: Sequence[Rule], age: float) -> Iterator[tuple[int, Declared]]:
+        for index, leaf in enumerate(draft.leaves):
+            step = max((rule.interval for rule in rules if leaf.may_read(rule.name)), default=None)
+            if leaf.recorded or step is not None:
+                yield index, Declared(leaf.selector, leaf.targets, age, step)
 
 
 def input_labels(metric: Metric) -> tuple[str, ...]:

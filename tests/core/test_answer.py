@@ -97,6 +97,16 @@ def test_pods_that_cannot_have_the_metric_yet_count_on_neither_side() -> None:
     assert names(answered({"p-0": point()}, pods=[pod("p-0"), *others])) == ["p-0"]
 
 
+def test_value_from_before_a_pods_container_is_an_earlier_pods() -> None:
+    given = refusal(answered({"p-0": point(born=100)}, ask("p-0", EVERYTHING), [pod("p-0", started=98.0)]))
+    assert "measured before its container started" in given.message
+
+
+def test_pod_whose_container_is_down_has_no_device_value() -> None:
+    given = refusal(answered({"p-0": point()}, ask("p-0", EVERYTHING), [pod("p-0", started=None)]))
+    assert "its container is not running" in given.message
+
+
 def test_finished_pods_are_not_listed() -> None:
     done = Pod("ml", "done", labels={"app": "infer"}, phase="Succeeded", started=0.0, gpus=1)
     assert names(answered({"p-0": point(), "done": point()}, pods=[pod("p-0"), done])) == ["p-0"]

@@ -4,15 +4,22 @@ import math
 
 import pytest
 
+from adapter.core.attribution import GpuMetric
+from adapter.core.freshness import decide
+from adapter.core.pace import Pace
 from adapter.core.pods import Pod, PodIndex
 from adapter.core.points import Device, Point, Reading, Reason, Withheld
-from adapter.core.rules import Pace
+from adapter.core.profiles import PROFILES
 from adapter.core.samples import Look, Row
 from adapter.sources.devices import DeviceFeed
 from tests.core.build import GPU_A, GPU_B, UTIL, gpu_metric, key, look, pod, rows
 
 LIVE = Pace("dcgm", collect=30, look=3, pages="live")
 METRIC = gpu_metric()
+
+
+def reason(reading: Reading) -> Reason | None:
+    return reading.reason if isinstance(reading, Withheld) else None
 
 
 def served(*looks: Look, pods: tuple[Pod, ...] = (pod(),), pace: Pace = LIVE) -> dict[str, Reading]:
@@ -101,6 +108,78 @@ def test_device_of_several_pods_tells_of_none() -> None:
     assert len(readings) == 2
 
 
+def test_pod_that_is_going_is_still_a_rival_for_its_device() -> None:
+    going = Pod("ml", "p-1", deleting=True, gpus=1, started=0.0)
+    first, second = rows(energy=1) + rows(owner="p-1", energy=1), rows(energy=2) + rows(owner="p-1", energy=2)
+    readings = served(look(100, first), look(101, second), pods=(pod(), going))
+    assert reason(readings["p-0"]) == Reason.SHARED_UNATTRIBUTABLE
+    assert "p-1" not in readings
+
+
+def test_exporters_own_pod_is_no_rival_and_names_nobody() -> None:
+    own = Pod("ml", "exporter", gpus=0, started=0.0)
+    first, second = rows(energy=1) + rows(owner="exporter", energy=1), rows(energy=2) + rows(owner="exporter", energy=2)
+    looks = look(100, first), look(101, second)
+    assert isinstance(served(*looks, pods=(pod(), own))["p-0"], Point)
+    unlabelled = look(102, rows(owner="exporter", energy=2))
+    assert reason(served(*looks, unlabelled, pods=(pod(), own))["p-0"]) == Reason.MAPPING_LOST
+
+
+def test_more_devices_than_it_requests_are_ambiguous() -> None:
+    first, second = rows(GPU_A, energy=1) + rows(GPU_B, energy=1), rows(GPU_A, energy=2) + rows(GPU_B, energy=2)
+    assert reason(served(look(100, first), look(101, second))["p-0"]) == Reason.AMBIGUOUS
+
+
+def test_pod_that_moved_is_not_held_back_by_the_page_of_its_old_node() -> None:
+    """A StatefulSet's pod keeps its name; the dead node's last page still names it."""
+    feed = DeviceFeed("dcgm", "dcgm", [METRIC])
+    for at in (100, 101):
+        feed.take(look(at, rows(GPU_A, energy=at)), LIVE, PodIndex([pod()]))
+    moved = PodIndex([pod(started=200.0)])
+    for at in (210, 211):
+        feed.take(look(at, rows(GPU_B, energy=at), target="http://new/metrics"), LIVE, moved)
+    (reading,) = feed.snapshot().of(METRIC.name, key())
+    assert isinstance(reading, Point)
+    assert reading.devices == {GPU_B}
+
+
+def test_pod_whose_container_is_down_has_no_value() -> None:
+    assert reason(served(*pair(), pods=(pod(started=None),))["p-0"]) == Reason.PENDING
+
+
+def test_target_that_is_forgotten_takes_nothing_of_another_with_it() -> None:
+    feed = DeviceFeed("dcgm", "dcgm", [METRIC])
+    for at, target in ((100, "http://old/m"), (101, "http://old/m"), (200, "http://new/m"), (201, "http://new/m")):
+        feed.take(look(at, rows(energy=at), target=target), LIVE, PodIndex([pod()]))
+    feed.forget(150.0, PodIndex([pod()]))
+    assert isinstance(feed.snapshot().of(METRIC.name, key())[0], Point)
+    feed.forget(250.0, PodIndex([pod()]))
+    assert feed.snapshot().of(METRIC.name, key()) == ()
+
+
+def test_what_is_wrong_with_a_device_holds_no_longer_than_a_value_would() -> None:
+    reading = served(*pair(util=math.nan))["p-0"]
+    assert reason(decide(reading, 145.0)) == Reason.NOT_A_NUMBER
+    assert reason(decide(reading, 145.1)) == Reason.STALE
+
+
+def test_zero_of_a_pod_whose_device_says_more_is_implausible() -> None:
+    """Exporters from 4.8.2 on fill per-pod rows with 0 where the process lookup fails (dcgm-exporter, virtual GPUs)."""
+    looks = [look(100.0 + at, rows(util=0, energy=at) + rows(owner=None, util=87, energy=at)) for at in range(3)]
+    assert reason(served(*looks)["p-0"]) == Reason.IMPLAUSIBLE_ZERO
+
+
+def test_idle_memorys_constant_floor_is_no_heartbeat() -> None:
+    floor = "DCGM_FI_PROF_DRAM_ACTIVE"
+    metric = GpuMetric("engine", PROFILES["gpu_engine_active"])
+    feed = DeviceFeed("dcgm", "dcgm", [metric])
+    for at in range(4):
+        shown = rows(util=0, energy=at, engine=0.0)
+        idle = Row(floor, shown[0].labels, 0.000012)
+        feed.take(look(100.0 + at, (*shown, idle)), LIVE, PodIndex([pod()]))
+    assert isinstance(feed.snapshot().of("engine", key())[0], Point)
+
+
 def test_finished_pod_is_no_rival_for_a_device() -> None:
     gone = Pod("ml", "p-1", phase="Succeeded", gpus=1, started=0.0)
     first, second = rows(energy=1) + rows(owner="p-1", energy=1), rows(energy=2) + rows(owner="p-1", energy=2)
@@ -186,11 +265,22 @@ def test_ticker_page_is_one_collect_older() -> None:
     assert (reading.born, reading.limit) == (70, 74)
 
 
-def test_without_heartbeat_a_look_is_one_collect_old() -> None:
-    pace = Pace("dcgm", collect=30, look=3, pages="live", heartbeat=False)
-    reading = served(look(100, rows(energy=None)), pace=pace)["p-0"]
+def test_ticker_page_stays_one_configured_collect_older_whatever_was_learnt() -> None:
+    pace = Pace("dcgm", collect=30, look=3, pages="ticker")
+    looks = [look(float(at), rows(energy=at)) for at in range(100, 200, 3)]
+    reading = served(*looks, pace=pace)["p-0"]
     assert isinstance(reading, Point)
-    assert reading.born == 70
+    assert reading.born == 196 - 30
+    assert 30 < reading.limit < 74
+
+
+def test_without_heartbeat_a_look_is_one_collect_old_whatever_was_learnt() -> None:
+    pace = Pace("dcgm", collect=30, look=3, pages="live", heartbeat=False)
+    assert isinstance(served(look(100, rows(energy=None)), pace=pace)["p-0"], Point)
+    looks = [look(float(at), rows(energy=at)) for at in range(100, 200, 3)]
+    reading = served(*looks, pace=pace)["p-0"]
+    assert isinstance(reading, Point)
+    assert (reading.born, reading.limit) == (199 - 30, 44)
 
 
 def test_device_with_nothing_that_moves_is_unsupported_and_told_the_remedy() -> None:
@@ -266,3 +356,12 @@ def test_zero_that_the_device_contradicts_over_two_collects_is_withheld(
     assert isinstance(reading, Withheld) is withheld
     if isinstance(reading, Withheld):
         assert reading.reason == Reason.IMPLAUSIBLE_ZERO
+
+
+def test_exporter_that_collects_more_rarely_than_configured_is_told() -> None:
+    pace = Pace("dcgm", collect=5, look=1, pages="live")
+    feed = DeviceFeed("dcgm", "dcgm", [METRIC])
+    for at in range(400):
+        feed.take(look(float(at), rows(energy=at // 30)), pace, PodIndex([pod()]))
+    assert "collects every 30.1s and not every 5s" in feed.snapshot().trouble
+    assert "sources.dcgm.collectInterval: 30.1s" in feed.snapshot().trouble

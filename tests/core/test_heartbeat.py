@@ -64,6 +64,16 @@ def test_counter_that_fell_once_is_ignored_and_twice_is_a_reset() -> None:
     assert born(follow(once, sample(energy=3), 3, 3, GAP)) is None
 
 
+def test_frozen_page_after_two_older_ones_is_no_new_collect() -> None:
+    """A balancer that repeats old pages makes the counter fall twice and come back to where it froze."""
+    history = watch((0, sample(energy=5)), (1, sample(energy=6)), (2, sample(energy=5)), (3, sample(energy=5)))
+    assert born(history) is None
+    for at in range(4, 12):
+        history = follow(history, sample(energy=6), at, at, GAP)
+        assert born(history) is None
+    assert born(follow(history, sample(energy=7), 12, 12, GAP)) == 3
+
+
 def test_gap_longer_than_the_limit_makes_it_pending_again() -> None:
     history = watch((0, sample(energy=1)), (1, sample(energy=2)))
     assert born(follow(history, sample(energy=3), 45, 45, GAP)) == 1

@@ -1,60 +1,72 @@
-"""An age is never under-estimated: not by a slow network, an old cached answer, or clocks that were set."""
+"""An age is never under-estimated: by no slow network, no answer from the past, and no clock that was set."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapter.core.lag import Heard, ServerClock, born, hear
+from adapter.core.lag import Heard, Lag, ServerClock, born, hear
 
 OFFSET = 1_700_000_000.25  # the server's clock less ours
 
 
-def reply(sent: float, *, delay_there: float = 0.1, delay_back: float = 0.1, step: float = 0.0) -> Heard:
-    evaluated = sent + delay_there
-    server = evaluated + OFFSET + step
-    return Heard(sent, evaluated + delay_back, server, float(int(server)))
+def reply(sent: float, *, there: float = 0.1, back: float = 0.1, step: float = 0.0) -> Heard:
+    server = sent + there + OFFSET + step
+    return Heard(sent, sent + there + back, server, float(int(server + back)))
 
 
-def test_direct_reply_is_dated_from_its_sending() -> None:
-    _, lag = hear(None, reply(100.0))
-    assert lag == 0.0
-    sample = 100.0 + OFFSET - 3.0  # scraped 3 s before the sending
-    assert born(reply(100.0), lag, sample) <= 97.0
-    assert born(reply(100.0), lag, sample) > 96.8
+def test_sample_is_dated_from_the_sending() -> None:
+    heard = reply(100.0)
+    _, lag = hear(None, heard)
+    assert lag == Lag()
+    assert 96.8 < born(heard, lag, 100.0 + OFFSET - 3.0) <= 97.0
 
 
-def test_replayed_answer_is_as_old_as_its_first_evaluation() -> None:
+@pytest.mark.parametrize(("there", "back"), [(0, 3), (3, 0), (3, 3), (0, 0)])
+def test_slow_network_makes_nothing_younger_and_is_no_lag(there: float, back: float) -> None:
+    heard = reply(100.0, there=there, back=back)
+    _, lag = hear(None, heard)
+    assert lag.always == 0.0
+    sampled = 100.0 + there - 1.0  # our clock
+    assert born(heard, lag, sampled + OFFSET) <= sampled + 1e-6
+
+
+def test_samples_from_before_the_servers_clock_was_set_back_are_older_than_it_says() -> None:
     clock, _ = hear(None, reply(100.0))
-    old = reply(100.0)
-    replay = Heard(110.0, 110.1, old.server_time, old.date)
-    _, lag = hear(clock, replay)
-    sample = old.server_time - 2.0
-    assert born(replay, lag, sample) <= 100.1 - 2.0
-    assert born(replay, lag, sample) > 97.5
+    before = 99.0 + OFFSET  # sampled at 99 by our clock
+    heard = reply(110.0, step=-30)
+    clock, lag = hear(clock, heard)
+    assert born(heard, lag, before) <= 99.0 + 0.01
+    after = 109.0 + OFFSET - 30  # sampled at 109, with the new clock
+    assert born(heard, lag, after) <= 109.0
+    later = reply(140.0, step=-30)
+    clock, lag = hear(clock, later)
+    assert born(later, lag, before) <= 99.0 + 0.02, "also once its clock has passed that time again"
+    fresh = 139.0 + OFFSET - 30
+    assert 138.8 < born(later, lag, fresh) <= 139.0
 
 
-def test_server_clock_set_back_is_lag_until_its_date_follows() -> None:
+def test_server_clock_set_forward_makes_nothing_younger() -> None:
     clock, _ = hear(None, reply(100.0))
-    _, lag = hear(clock, Heard(110.0, 110.2, 110.1 + OFFSET - 30, None))
-    assert lag > 29
+    heard = reply(110.0, step=60)
+    clock, lag = hear(clock, heard)
+    assert born(heard, lag, 99.0 + OFFSET) <= 99.0
+    assert 108.8 < born(heard, lag, 109.0 + OFFSET + 60) <= 109.0
 
 
-def test_server_clock_set_back_with_its_date_is_a_new_base() -> None:
-    clock, _ = hear(None, reply(100.0))
-    clock, lag = hear(clock, reply(110.0, step=-30))
-    assert lag == 0.0
-    _, lag = hear(clock, reply(115.0, step=-30))
-    assert lag == 0.0
-
-
-def test_answer_that_always_lags_shows_against_its_date() -> None:
+def test_answer_from_the_past_shows_against_its_date() -> None:
     server = 130.1 + OFFSET
     _, lag = hear(None, Heard(130.0, 130.2, server - 30, float(int(server))))
-    assert lag >= 30
+    assert lag.always >= 30
+
+
+def test_slow_evaluation_is_no_answer_from_the_past() -> None:
+    _, lag = hear(None, Heard(100.0, 103.2, 100.05 + OFFSET, float(int(103.1 + OFFSET))))
+    assert lag.always == 0.0
 
 
 def test_whole_second_times_hide_up_to_a_second() -> None:
     _, lag = hear(None, Heard(100.0, 100.1, 1_700_000_100.0, None))
-    assert lag == 1.0
+    assert lag.always == 1.0
 
 
 @given(
@@ -63,23 +75,29 @@ def test_whole_second_times_hide_up_to_a_second() -> None:
             st.floats(0.1, 30),  # since the last request
             st.floats(0, 3),  # way there
             st.floats(0, 3),  # way back
-            st.floats(0, 20),  # how much earlier it was evaluated
+            st.sampled_from([0.0] * 6 + [-30.0, -2.0, 45.0]),  # the server's clock is set by so much before it
         ),
         min_size=1,
         max_size=30,
     )
 )
-def test_no_answer_is_younger_than_the_truth_once_one_was_prompt(
+def test_no_sample_is_younger_than_the_truth_however_clocks_are_set(
     replies: list[tuple[float, float, float, float]],
 ) -> None:
-    clock: ServerClock | None
-    clock, _ = hear(None, reply(0.0, delay_there=0.0, delay_back=0.0))
-    now = 0.0
-    for wait, there, back, early in replies:
+    clock: ServerClock | None = None
+    now, step, known = 0.0, 0.0, float("-inf")
+    stamped: list[tuple[float, float]] = []  # (true time on our clock, the server's stamp)
+    for wait, there, back, change in replies:
         now += wait
-        evaluated = now + there - early
-        heard = Heard(now, now + there + back, evaluated + OFFSET, None)
+        step += change
+        evaluated = now + there
+        stamped.append((evaluated - 0.05, evaluated - 0.05 + OFFSET + step))
+        heard = Heard(now, evaluated + back, evaluated + OFFSET + step, None)
         clock, lag = hear(clock, heard)
-        sampled = evaluated - 1.0  # our clock
-        assert born(heard, lag, sampled + OFFSET) <= sampled + 0.01 + 1e-3 * now
-        now += there + back
+        if change < 0 and lag.until == known:
+            stamped = stamped[-1:]  # set back by less than the replies' own spread: it cannot be seen
+        known = lag.until
+        for true, stamp in stamped:
+            if stamp <= heard.server_time:
+                assert born(heard, lag, stamp) <= true + 0.01 + 1e-3 * now
+        now = heard.received

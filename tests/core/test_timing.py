@@ -13,7 +13,7 @@ from adapter.core.timing import Budget
         pytest.param(timing.direct(5, 1), 9, id="direct, tuned exporter"),
         pytest.param(timing.profile(5, 5, 0.5, 1), 22, id="through Prometheus, tuned"),
         pytest.param(timing.profile(30, 15, 0.5, 3), 79, id="through Prometheus, defaults"),
-        pytest.param(timing.direct(30, 3, pages="ticker"), 74, id="ticker pages cost one collect more"),
+        pytest.param(timing.direct(30, 3, behind=30), 74, id="ticker pages cost one collect more"),
         pytest.param(timing.query(15, 3), 34, id="other PromQL: two scrapes"),
     ],
 )

@@ -14,10 +14,10 @@ from adapter.core.answer import Catalog, Items, Served, answer
 from adapter.core.ask import Ask
 from adapter.core.attribution import GpuMetric
 from adapter.core.gpu import Owner
+from adapter.core.pace import Pace
 from adapter.core.pods import Pod, PodIndex
 from adapter.core.points import Point
 from adapter.core.profiles import PROFILES
-from adapter.core.rules import Pace
 from adapter.core.selectors import EVERYTHING
 from adapter.demo.exporter import GPU_UTIL, Exporter, Gpu, gpu_uuid
 from adapter.demo.fleet import Fleet

@@ -13,11 +13,11 @@ from adapter.core.attribution import GpuMetric, Part, attribute
 from adapter.core.freshness import decide
 from adapter.core.gpu import Owner, devices
 from adapter.core.heartbeat import History, follow
+from adapter.core.pace import Pace
 from adapter.core.pods import Pod, PodIndex
 from adapter.core.points import Point, Reading
 from adapter.core.profiles import ENGINE, PROFILES, families
 from adapter.core.reduce import pod_readings
-from adapter.core.rules import Pace
 from adapter.core.samples import Look, Row
 from adapter.core.timing import CONTAINER_SETTLES
 from adapter.demo.exporter import BOARD_MIB, GPU_UTIL, Exporter, Gpu
@@ -80,8 +80,9 @@ class Target:
         if found:
             look = Look("dcgm", self.exporter.node, glance.began, glance.began, glance.began + WALL, found)
             gap = self.pace.budget().limit
-            self.history = follow(self.history, devices(found, look.target), look.stamp, look.began, gap)
-            self.part = attribute(look, self.history, METRICS, self.pace, pods, self.part)
+            samples = devices(found, look.target)
+            self.history = follow(self.history, samples, look.stamp, look.began, gap)
+            self.part = attribute(look, samples, self.history, METRICS, self.pace, pods, self.part)
         return found
 
 
@@ -126,6 +127,7 @@ class Rig:
         true_age = now - max(collects)
         assert true_age <= now - point.born + ROUNDING, f"{metric} is said to be younger than it is"
         assert true_age <= point.limit + ROUNDING, f"{metric} is served beyond its limit"
+        assert len(point.devices) == self.pod.gpus, f"{metric} is a part that passes for the whole"
         for device in point.devices:
             collected = self.latest[metric, device.uuid]
             young = [now - at <= self.targets[t].pace.budget().limit + ROUNDING for t, at in collected.items()]

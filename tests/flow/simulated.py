@@ -35,6 +35,11 @@ JOB = "gpus"
 T = TypeVar("T")
 
 
+def tagged_families(query: str) -> Mapping[str, str]:
+    """The numbers that a query for device rows gives to its families; empty for any other query."""
+    return dict(_TAGGED.findall(query))
+
+
 def page_rows(exporter: demo.Exporter, t: float) -> tuple[Row, ...]:
     return scan(exporter.page(t), _WANTED, {}).rows
 
@@ -90,16 +95,17 @@ class Scrape(NamedTuple):
 class SimulatedPrometheus(PrometheusServer):
     """targets: by instance, what each shows at the time it is asked. interval: seconds between scrapes.
 
-    lists_targets: whether it has a targets API. step: by how many seconds its clock has been set. until: then scrapes
-    come through no more, and it does not notice.
+    lists_targets: whether it has a targets API. until: then scrapes come through no more, and it does not notice.
+    set_at, set_by: when its clock is set, and by how many seconds.
     """
 
     targets: Mapping[str, Callable[[float], Iterable[Row]]]
     interval: float
     jitter: Jitter
     lists_targets: bool = True
-    step: float = 0.0
     until: float = math.inf
+    set_at: float = math.inf
+    set_by: float = 0.0
     name: str = "prom"
     scraped: dict[str, list[Scrape]] = field(default_factory=dict)
 
@@ -107,7 +113,7 @@ class SimulatedPrometheus(PrometheusServer):
         self._server = None
 
     def time(self) -> float:
-        return now() + OFFSET + self.step
+        return now() + OFFSET + (self.set_by if now() >= self.set_at else 0.0)
 
     def loops(self) -> list[Coroutine[object, object, None]]:
         first = [now() + self.jitter.random.uniform(0, self.interval) for _ in self.targets]
@@ -127,14 +133,13 @@ class SimulatedPrometheus(PrometheusServer):
     async def evaluate(self, query: str) -> Evaluation:
         await self.jitter.wait()
         sent = now()
-        families = dict(_TAGGED.findall(query))
+        families = tagged_families(query)
         at, samples = await self.jitter.read(lambda: (self.time(), list(self._answer(families))))
         heard = Heard(sent, now(), at, float(math.floor(at)))
         self._server, lag = hear(self._server, heard)
         return Evaluation([*samples, Sample({TAG: NOW}, at)], heard, lag)
 
     def _answer(self, families: Mapping[str, str]) -> Iterable[Sample]:
-        """families: those of a query for device rows, with the numbers that it gives them; none for another query."""
         at = self.time()
         for instance, kept in self.scraped.items():
             newest = next((scrape for scrape in reversed(kept) if scrape.stamp <= at), None)
@@ -155,8 +160,11 @@ class SimulatedPrometheus(PrometheusServer):
         return [Sample({"job": JOB, "instance": instance}, 1.0) for instance in self.scraped]
 
     async def raw(self, selector: str) -> list[Series]:
-        kept = next((kept for instance, kept in self.scraped.items() if instance in selector), [])
-        return [Series({}, tuple(scrape.stamp for scrape in kept))]
+        asked = [instance for instance in self.scraped if instance in selector]
+        return [
+            Series({"job": JOB, "instance": instance}, tuple(scrape.stamp for scrape in self.scraped[instance]))
+            for instance in asked
+        ]
 
     async def scrape_intervals(self) -> dict[tuple[str, str], float]:
         if not self.lists_targets:

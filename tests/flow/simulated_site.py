@@ -13,17 +13,17 @@ from typing import NamedTuple
 from adapter.core.answer import Catalog, Items, answer
 from adapter.core.ask import Ask
 from adapter.core.gpu import Owner
+from adapter.core.pace import Pace
 from adapter.core.points import Point, Reason
-from adapter.core.rules import Pace
 from adapter.core.samples import Row
 from adapter.core.selectors import EVERYTHING
 from adapter.core.timing import Pages
 from adapter.demo.exporter import BOARD_MIB, Exporter, Gpu
 from adapter.demo.faults import Fault, Spell
 from adapter.demo.load import Waves
-from adapter.feeds import DCGM, catalog, feed_of, gpu_metrics, page_pace
+from adapter.feeds import DCGM, catalog, feed_of, gpu_metrics
 from adapter.poller import PagePoller, Reader, WriteLine, poll
-from adapter.settings import cache_ttl
+from adapter.settings import cache_ttl, page_pace
 from adapter.settings.groups import Dcgm, Metric, Settings, StaticTarget
 from adapter.sources.devices import DeviceFeed
 from adapter.sources.profile import ProfileReader
@@ -99,10 +99,12 @@ class Seen:
 
 
 class Faults(NamedTuple):
-    """When exporters freeze, and when nothing of them arrives any more."""
+    """When exporters freeze, when nothing of them arrives any more, and when Prometheus' clock is set, by how much."""
 
     freeze: float = math.inf
     silence: float = math.inf
+    set_at: float = math.inf
+    set_by: float = 0.0
 
 
 WELL = Faults()
@@ -125,6 +127,7 @@ class Site:
         self.server = SimulatedPrometheus(self._targets(), self.case.scrape or 1.0, self.jitter)
         self.server.lists_targets = self.case.lists_targets
         self.server.until = self.faults.silence
+        self.server.set_at, self.server.set_by = self.faults.set_at, self.faults.set_by
 
     def _exporter(self, name: str) -> Exporter:
         collect = self.case.collect
@@ -152,9 +155,7 @@ class Site:
         return [*self.server.loops(), poll(reader, ttl, self.line)]
 
     def _page_pace(self, node: str) -> Pace:
-        settings = self.case.settings
-        assert settings.dcgm
-        return page_pace(settings, settings.dcgm, StaticTarget(node))
+        return page_pace(self.case.settings, StaticTarget(node))
 
     def _profile_reader(self, ttl: float) -> Reader:
         case = self.case

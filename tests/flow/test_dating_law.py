@@ -8,9 +8,9 @@ from typing import NamedTuple
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adapter.core.pace import Pace
 from adapter.core.pods import Pod
 from adapter.core.points import Point
-from adapter.core.rules import Pace
 from adapter.core.timing import Pages
 from adapter.demo.exporter import Exporter
 from adapter.demo.faults import Fault, Spell

@@ -113,6 +113,18 @@ def test_reset_energy_counter_costs_two_collects_and_no_more() -> None:
     assert all(isinstance(reading, Point) for at in (49.0, 57.0, 65.0) for reading in moments[FIRST + at].values())
 
 
+@pytest.mark.parametrize("frozen", [0, 1])
+def test_device_that_two_exporters_show_is_served_while_one_of_them_is_healthy(frozen: int) -> None:
+    spells = [(Spell(Fault.FREEZE, FIRST + 20),) if number == frozen else () for number in (0, 1)]
+    exporters = [Exporter(f"n{n}", (gpu(0, Waves((0.5,))),), phase=n, spells=spells[n]) for n in (0, 1)]
+    rig = alone(exporters[0], poll=1.0)
+    rig = Rig(rig.pod, [*rig.targets, *alone(exporters[1], poll=1.0).targets])
+    events = [Event(event.glance, number) for event in regular(rig, [1.0] * 100) for number in (0, 1)]
+    for now, decided in drive(rig, events):
+        if FIRST + 15 <= now <= FIRST + 100:
+            assert all(isinstance(reading, Point) for reading in decided.values())
+
+
 def test_dead_profiling_module_ages_its_own_values_only() -> None:
     exporter = Exporter("n", (gpu(0, Waves((0.5,))),), spells=(Spell(Fault.PROF_FREEZE, FIRST + 20),))
     rig = alone(exporter, poll=1.0)

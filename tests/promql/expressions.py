@@ -52,6 +52,14 @@ _groupings = st.one_of(
 )
 
 
+# What stands in for missing rows must depend on what was measured.
+_measured = st.one_of(
+    _instants,
+    _ranges,
+    st.builds(lambda function, by, arg: f"{function}{by}({arg})", _aggregations, _groupings, _instants),
+)
+
+
 def _above(part: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return st.one_of(
         st.builds(lambda function, arg: f"{function}({arg})", _row_functions, part),
@@ -67,10 +75,11 @@ def _above(part: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         st.builds(
             lambda left, op, how, right: f"({left}) {op}{how} ({right})",
             part,
-            st.sampled_from(["and", "unless", "or"]),
+            st.sampled_from(["and", "unless"]),
             _matchings,
             part,
         ),
+        st.builds(lambda left, how, right: f"({left}) or{how} ({right})", part, _matchings, _measured),
     )
 
 

@@ -144,6 +144,12 @@ SHAPES = [
         None,
     ),
     (
+        "a divisor is a value, whatever labels it lends",
+        "x / on (pod) group_left (zone) cap",
+        [("x", "x", "value", None, 0.0), ("cap", "cap", "value", None, 0.0)],
+        None,
+    ),
+    (
         "a lender's range is no window",
         "x * on (pod) group_left (team) last_over_time(owner[1h])",
         [("x", "x", "value", None, 0.0), ("owner", "owner", "labels", 3600.0, 0.0)],
@@ -167,23 +173,26 @@ def test_leaves_say_what_is_read_and_in_what_role(query: str, leaves: list[tuple
         ("x", False),
         ('{__name__="a:b"}', True),
         ('{__name__=~".+:sum"}', True),
+        ('{__name__=~"queue.*"}', True),
+        ('{job="a"}', True),
+        ('{__name__="x"}', False),
         ('x{a=":"}', False),
     ],
 )
-def test_a_colon_in_the_name_may_be_a_recording_rule(query: str, recorded: bool) -> None:
+def test_a_colon_in_the_name_or_a_pattern_for_it_may_be_a_recording_rule(query: str, recorded: bool) -> None:
     assert [leaf.recorded for leaf in plan(query, POD, 40.0).leaves] == [recorded]
 
 
 def test_combined_query_holds_values_times_losses_and_clock_once_each() -> None:
     made = plan("sum by (pod) (x) / sum by (pod) (y)", ("pod",), 40.0)
     assert made.combined.splitlines() == [
-        "(((sum by (pod) (x) / sum by (pod) (y)",
-        ")",
+        '((label_replace(vector(time()), "fresh_q", "now", "", "")',
         'or (label_replace((min by (pod) (timestamp(x)) + 0 * min by (pod) (timestamp(y))), "fresh_q", "t0", "", "")',
         'or label_replace((0 * min by (pod) (timestamp(x)) + min by (pod) (timestamp(y))), "fresh_q", "t1", "", "")))',
         'or (label_replace(count by (pod) ((present_over_time(x[40s]) unless x)), "fresh_q", "c0", "", "")',
         'or (label_replace(count by (pod) ((present_over_time(y[40s]) unless y)), "fresh_q", "c1", "", "")',
-        'or label_replace(vector(time()), "fresh_q", "now", "", ""))))',
+        "or (sum by (pod) (x) / sum by (pod) (y)",
+        "))))",
     ]
 
 

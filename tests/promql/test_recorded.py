@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from adapter.core.errors import UndatableQuery
-from adapter.promql.recorded import RecordingRule, Sources, sources_of
+from adapter.promql.plan import plan
+from adapter.promql.recorded import RecordingRule, Sources, sources_of, sources_read
 
 
 def rules(*listed: tuple[str, str, float]) -> dict[str, Sequence[RecordingRule]]:
@@ -16,7 +17,7 @@ def rules(*listed: tuple[str, str, float]) -> dict[str, Sequence[RecordingRule]]
 
 
 FOLLOWED = [
-    ("one rule", [("a:b", "sum(rate(x[5m]))", 30)], Sources(("x",), 30)),
+    ("one rule", [("a:b", "sum(rate(x[5m]))", 30)], Sources(("x",), 30, 300)),
     ("two leaves", [("a:b", "x / on (pod) y{a='b'}", 30)], Sources(("x", 'y{a="b"}'), 30)),
     ("rule on rule", [("a:b", "sum(c:d)", 30), ("c:d", "avg by (pod) (x)", 15)], Sources(("x",), 45)),
     (
@@ -27,7 +28,12 @@ FOLLOWED = [
     ("several rules of one name", [("a:b", "x", 30), ("a:b", "y", 60)], Sources(("x", "y"), 60)),
     ("each source once", [("a:b", "x / (x + x)", 30)], Sources(("x",), 30)),
     ("old sources stay old", [("a:b", "sum(x offset 1h)", 30)], Sources(("x offset 1h",), 30)),
-    ("its own last value", [("a:b", "a:b + increase(x[1m])", 60)], Sources(("x",), 60)),
+    ("its own last value", [("a:b", "a:b + increase(x[1m])", 60)], Sources(("x",), 60, 60)),
+    (
+        "ranges along the path",
+        [("a:b", "max_over_time(c:d[10m])", 30), ("c:d", "rate(x[5m])", 15)],
+        Sources(("x",), 45, 900),
+    ),
     ("a circle with a way in", [("a:b", "c:d", 10), ("c:d", "a:b + x", 20)], Sources(("x",), 30)),
     (
         "a pattern that fits a rule",
@@ -43,6 +49,21 @@ def test_recorded_series_are_followed_to_what_is_scraped(
     listed: list[tuple[str, str, float]], sources: Sources
 ) -> None:
     assert sources_of("a:b", rules(*listed)) == sources
+
+
+PATTERNS = [
+    ("a pattern", 'sum({__name__=~"c:.*|raw"})', Sources(("y",), 15)),
+    ("every name", '{job="a"}', Sources(("x", "y"), 45)),
+    ("none of them", '{__name__=~"raw.*"}', None),
+    ("an exact name", "a:b", Sources(("x", "y"), 45)),
+]
+
+
+@pytest.mark.parametrize(("query", "sources"), [case[1:] for case in PATTERNS], ids=[case[0] for case in PATTERNS])
+def test_a_pattern_reads_every_recorded_series_whose_name_fits(query: str, sources: Sources | None) -> None:
+    (leaf,) = plan(query, ("pod",), 40.0).leaves
+    listed = rules(("a:b", "x + on (pod) c:d", 30), ("c:d", "y", 15))
+    assert sources_read(leaf.may_read, listed) == sources
 
 
 UNKNOWN = [

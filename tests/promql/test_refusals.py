@@ -16,6 +16,22 @@ REFUSED = [
     ("vector", "vector(1)", "vector(1)", "row even when nothing was measured"),
     ("vector of scalar", "vector(scalar(x))", "vector(scalar(x))", "row even when nothing was measured"),
     ("joined with a constant", "x * on () group_left () vector(2)", "vector(2)", "nothing was measured"),
+    ("zeros of a target", "queue or 0 * up", "or (0 * up)", "nothing was measured"),
+    ("zeros on the other side", "queue or (up * -0)", "or (up * 0)", "nothing was measured"),
+    ("zeros of a difference", "queue or sum(x - x)", "or sum((x - x))", "nothing was measured"),
+    ("zeros of a share", "queue or clamp(x, 0, 0)", "or clamp(x, 0, 0)", "nothing was measured"),
+    ("zeros further right", "queue or (spare or 0 * up)", "or (spare or (0 * up))", "nothing was measured"),
+    ("zeros in a sum", "sum(queue or 0 * up)", "or (0 * up)", "nothing was measured"),
+    ("ones for missing", "queue or group by (pod) (up)", "or group by (pod) (up)", "nothing was measured"),
+    ("ones of an equation", "queue or up == 1", "or (up == 1)", "nothing was measured"),
+    ("truth for missing", "queue or info == bool 2", "or (info == bool 2)", "nothing was measured"),
+    ("truth of a scalar", "x > bool scalar(y)", "(x > bool scalar(y))", "gone is NaN"),
+    ("power of a scalar", "2 * x ^ scalar(y)", "(x ^ scalar(y))", "gone is NaN"),
+    ("scalar to a power", "scalar(y) ^ x", "(scalar(y) ^ x)", "gone is NaN"),
+    ("truth inside a number", "x * (scalar(y) > bool 1)", "(scalar(y) > bool 1)", "gone is NaN"),
+    ("our label, by", "sum by (fresh_q) (x)", "fresh_q", "our own rows"),
+    ("our label, matched", 'x{fresh_q=""}', "fresh_q", "our own rows"),
+    ("our label, written", 'label_replace(x, "fr\\x65sh_q", "a", "b", "c")', "fresh_q", "our own rows"),
     ("absent", "absent(x)", "absent(x)", "nothing was measured"),
     ("absent_over_time", "1 - absent_over_time(x[5m])", "absent_over_time(x[5m])", "nothing was measured"),
     ("absent as a filter", "x and on () absent(y)", "absent(y)", "nothing was measured"),
@@ -63,6 +79,22 @@ def test_what_cannot_be_dated_is_refused_with_its_remedy(query: str, construct: 
 @pytest.mark.parametrize("query", ["x and on () vector(1)", "x and on () hour() > 8", "x unless on () absent(y)"])
 def test_what_only_filters_rows_may_read_no_series(query: str) -> None:
     assert [leaf.selector for leaf in plan(query, ("pod",), 40.0).leaves] == ["x"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "queue or spare * 2",
+        "queue or spare > 0",
+        "queue or count by (pod) (up)",
+        "queue and 0 * up",
+        "x ^ 2",
+        "x > bool 3",
+        "x > scalar(y)",
+    ],
+)
+def test_what_was_measured_may_stand_in_for_what_is_missing_and_be_compared(query: str) -> None:
+    assert plan(query, ("pod",), 40.0).leaves
 
 
 _WORDS = """x y ( ) { } [5m] [5m:] [ : " ` = =~ @ end() offset -5m 1e999 sum by on ignoring group_left

@@ -1,21 +1,23 @@
 """Rows of one evaluation: a value counts only with the time of each of its inputs, and is as old as the oldest."""
 
 import math
+import time
 
 import pytest
 
 from adapter.core.errors import SourceError
-from adapter.core.lag import Heard
+from adapter.core.lag import Heard, Lag
 from adapter.core.pods import Pod, PodIndex
 from adapter.core.points import ObjectKey, Point, Reading, Reason, Withheld
 from adapter.promql.plan import plan
 from adapter.promql.rows import TAG
-from adapter.sources.dated import QueryRules, looks, readings, server_time
+from adapter.sources.dated import Losses, QueryRules, readings, server_time
 from adapter.sources.promapi import Sample
 
 SERVER = 1_700_000_000.0  # what the server's clock showed at the evaluation
 HEARD = Heard(sent=500.0, received=500.1, server_time=SERVER, date=None)
 POD = {"namespace": "ml", "pod": "p-0"}
+NONE = Lag()
 KEY = ObjectKey("pods", "ml", "p-0")
 PODS = PodIndex([Pod("ml", "p-0", started=0.0)])
 SUM = plan("sum by (namespace, pod) (queue)", ("namespace", "pod"), 30.0)
@@ -32,7 +34,7 @@ def row(tag: str, number: float, **labels: str) -> Sample:
     return Sample({**POD, TAG: tag, **labels}, number)
 
 
-def read(*samples: Sample, of: object = SUM, limits: tuple[float, ...] = (34.0,), lag: float = 0.0) -> Reading | None:
+def read(*samples: Sample, of: object = SUM, limits: tuple[float, ...] = (34.0,), lag: Lag = NONE) -> Reading | None:
     rules = QueryRules("queue", "prom", {"namespace": "namespace", "pod": "pod"}, limits)
     found = readings(of, samples, rules, HEARD, lag, PODS)  # type: ignore[arg-type]
     return found[KEY][0] if KEY in found else None
@@ -45,7 +47,7 @@ def test_value_is_as_old_as_its_sample_by_the_servers_clock() -> None:
 
 
 def test_lag_of_the_evaluation_counts() -> None:
-    reading = read(value(4), row("t0", SERVER - 7), lag=3.0)
+    reading = read(value(4), row("t0", SERVER - 7), lag=Lag(3.0))
     assert isinstance(reading, Point)
     assert reading.born == 490
 
@@ -54,6 +56,12 @@ def test_lag_of_the_evaluation_counts() -> None:
     ("samples", "reason"),
     [
         pytest.param([value(4)], Reason.MISSING, id="no time"),
+        pytest.param([value(4), row("t0", math.nan)], Reason.MISSING, id="a time that is no number"),
+        pytest.param([value(4), row("t0", -math.inf)], Reason.MISSING, id="an infinite time"),
+        pytest.param([value(4), row("t1", SERVER - 7)], Reason.MISSING, id="a time of no input of it"),
+        pytest.param(
+            [value(4), row("t0", SERVER - 7, __name__="x")], Reason.MISSING, id="a value that poses as a time"
+        ),
         pytest.param([value(math.nan), row("t0", SERVER - 7)], Reason.NOT_A_NUMBER, id="NaN"),
         pytest.param([value(math.inf), row("t0", SERVER - 7)], Reason.NOT_A_NUMBER, id="infinite"),
         pytest.param([value(1e16), row("t0", SERVER - 7)], Reason.OUT_OF_RANGE, id="the HPA would read it as 0"),
@@ -65,6 +73,26 @@ def test_what_cannot_be_served_is_withheld(samples: list[Sample], reason: Reason
     reading = read(*samples)
     assert isinstance(reading, Withheld)
     assert reading.reason == reason
+
+
+def test_one_time_that_is_no_number_hides_behind_no_other() -> None:
+    both = [value(4), row("t0", SERVER - 7)]
+    of = plan("queue / on (namespace, pod) owner", ("namespace", "pod"), 30.0)
+    for order in ([*both, row("t1", math.nan)], [value(4), row("t0", math.nan), row("t1", SERVER - 7)]):
+        reading = read(*order, of=of, limits=(34.0, 34.0))
+        assert isinstance(reading, Withheld)
+        assert reading.reason == Reason.MISSING
+
+
+@pytest.mark.parametrize("tag", ["now", "v0", "t9", "c9", "tx", "c", "s0", ""])
+def test_scraped_row_with_a_label_called_like_our_tag_is_dropped(tag: str) -> None:
+    reading = read(value(4), row("t0", SERVER - 7), row(tag, math.nan, __name__="queue"))
+    assert isinstance(reading, Point)
+    assert (reading.value, reading.born) == (4, 493)
+
+
+def test_scraped_row_poses_as_no_loss() -> None:
+    assert isinstance(read(value(4), row("t0", SERVER - 7), row("c0", 1, __name__="queue")), Point)
 
 
 def test_times_without_a_value_are_nothing() -> None:
@@ -90,14 +118,14 @@ def test_loss_concerns_every_value_that_agrees_on_the_labels_both_have(lost: dic
     known = PodIndex([Pod("ml", name, started=0.0) for name in ("p-0", "p-1")])
     rules = QueryRules("queue", "prom", {"namespace": "namespace", "pod": "pod"}, (34.0,))
     samples = [value(4), row("t0", SERVER - 7), Sample({**lost, TAG: "c0"}, 1)]
-    (reading,) = readings(SUM, samples, rules, HEARD, 0.0, known)[KEY]
+    (reading,) = readings(SUM, samples, rules, HEARD, NONE, known)[KEY]
     assert isinstance(reading, Withheld) is concerned
 
 
 def test_input_that_left_with_its_pod_makes_nothing_partial() -> None:
     rules = QueryRules("queue", "prom", {"namespace": "namespace", "pod": "pod"}, (34.0,))
     gone = [Sample({**POD, "pod": "gone"}, 4), row("t0", SERVER - 1, pod="gone"), row("c0", 1, pod="gone")]
-    found = readings(SUM, gone, rules, HEARD, 0.0, PODS)
+    found = readings(SUM, gone, rules, HEARD, NONE, PODS)
     assert isinstance(found[KEY._replace(name="gone")][0], Point)
 
 
@@ -122,35 +150,45 @@ def test_recorded_series_is_as_old_as_its_sources() -> None:
         (34.0,),
         recorded={0: lambda _row, _at: SERVER - 20},
     )
-    (reading,) = readings(SUM, [value(4), row("t0", SERVER - 1)], rules, HEARD, 0.0, PODS)[KEY]
+    (reading,) = readings(SUM, [value(4), row("t0", SERVER - 1)], rules, HEARD, NONE, PODS)[KEY]
     assert isinstance(reading, Point)
     assert reading.born == 480
 
 
-def test_answer_without_the_servers_time_is_refused() -> None:
-    with pytest.raises(SourceError, match="server's time"):
-        server_time([value(4)])
+@pytest.mark.parametrize("number", [math.nan, math.inf, SERVER - 300])
+def test_clock_is_the_row_with_no_other_label_whatever_an_app_exposes(number: float) -> None:
+    posing = [row("now", number), Sample({TAG: "now", "__name__": "x"}, number)]
+    assert server_time([*posing, Sample({TAG: "now"}, SERVER)]) == SERVER
 
 
-def device(tag: str, number: float, gpu: str, instance: str = "10.0.0.1:9400") -> Sample:
-    return Sample({"UUID": gpu, "instance": instance, TAG: tag, "pod": ""}, number)
+@pytest.mark.parametrize(
+    "samples",
+    [
+        pytest.param([], id="none"),
+        pytest.param([row("now", SERVER)], id="only one that poses as it"),
+        pytest.param([Sample({TAG: "now"}, math.nan)], id="NaN"),
+        pytest.param([Sample({TAG: "now"}, math.inf)], id="infinite"),
+        pytest.param([Sample({TAG: "now"}, SERVER), Sample({TAG: "now"}, SERVER - 9)], id="two"),
+    ],
+)
+def test_answer_without_one_server_time_is_refused(samples: list[Sample]) -> None:
+    with pytest.raises(SourceError, match="server's time") as error:
+        server_time([value(4), *samples])
+    assert error.value.kind == "malformed"
 
 
-def test_newest_scrape_of_an_instance_is_one_look() -> None:
-    samples = [
-        device("v0", 50, "GPU-a"),
-        device("t0", SERVER - 5, "GPU-a"),
-        device("v0", 60, "GPU-b"),
-        device("t0", SERVER - 20, "GPU-b"),  # an earlier scrape: the newest does not show it
-        device("v0", 70, "GPU-c", "10.0.0.2:9400"),
-        device("t0", SERVER - 9, "GPU-c", "10.0.0.2:9400"),
-        device("v0", 80, "GPU-d"),  # a value whose time is not told
-    ]
-    found = looks(samples, ["UTIL"], "prom", HEARD, 0.0)
-    assert {target: [(r.labels["UUID"], r.value) for r in look.rows] for target, look in found.items()} == {
-        "10.0.0.1:9400": [("GPU-a", 50)],
-        "10.0.0.2:9400": [("GPU-c", 70)],
-    }
-    assert found["10.0.0.1:9400"].stamp == SERVER - 5
-    assert found["10.0.0.1:9400"].began == 495
-    assert "pod" not in found["10.0.0.1:9400"].rows[0].labels
+@pytest.mark.parametrize("wrong", [[row("c0", 1)], [], [row("t0", SERVER + 9)]], ids=["partial", "missing", "future"])
+def test_what_is_withheld_says_of_which_series(wrong: list[Sample]) -> None:
+    of = plan("sum by (namespace, pod, model) (queue)", ("namespace", "pod"), 30.0)
+    wrong = [sample._replace(labels={**sample.labels, "model": "a"}) for sample in wrong]
+    reading = read(value(4, model="a"), *wrong, of=of)
+    assert isinstance(reading, Withheld)
+    assert reading.labels == (("model", "a"),)
+
+
+def test_losses_are_found_fast_also_where_values_lack_labels_of_theirs() -> None:
+    losses = Losses([(("namespace", f"ns{i % 1000}"), ("pod", f"p{i}")) for i in range(10_000)])
+    began = time.process_time()
+    concerned = [losses.concern((("namespace", f"ns{number}"),)) for number in range(900, 1100)]
+    assert time.process_time() - began < 0.1
+    assert concerned == [True] * 100 + [False] * 100

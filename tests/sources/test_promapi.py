@@ -5,7 +5,8 @@ import math
 import pytest
 
 from adapter.core.errors import SourceError
-from adapter.sources.promapi import Dialect, duration, form, matrix, recording_rules, scrape_intervals, vector
+from adapter.settings.groups import Dialect
+from adapter.sources.promapi import duration, form, matrix, recording_rules, scrape_intervals, vector
 
 JSON = "application/json"
 VECTOR = b'{"status":"success","data":{"resultType":"vector","result":[%s]}%s}'
@@ -44,6 +45,13 @@ def test_histogram_row_has_no_number() -> None:
             id="scalar",
         ),
         pytest.param(VECTOR % (b'{"value":1}', b""), JSON, "malformed", "do not parse", id="bad row"),
+        pytest.param(
+            VECTOR % (b'{"metric":{},"value":[1,"abc"]}', b""), JSON, "malformed", "'abc' where a number", id="a word"
+        ),
+        pytest.param(
+            VECTOR % (b'{"metric":{"a":"\xff"},"value":[1,"1"]}', b""), JSON, "malformed", "parse", id="bytes"
+        ),
+        pytest.param(b"[" * 100_000, JSON, "malformed", "no Prometheus answer", id="nested without end"),
     ],
 )
 def test_what_is_no_complete_answer_is_refused(body: bytes, content_type: str, kind: str, words: str) -> None:
