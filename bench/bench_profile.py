@@ -81,7 +81,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         form = urllib.parse.parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
         query, now = form["query"][0], time.time()
-        rows = [row({TAG: "now"}, repr(now))]
+        rows = [row({TAG: tag}, repr(now)) for tag in re.findall(r'"(now\w*)"', query)]
         for node in self.asked(query):
             stamp = scraped(node, now)
             if '"v0"' in query:

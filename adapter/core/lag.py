@@ -26,7 +26,8 @@ class Heard(NamedTuple):
 class Lag(NamedTuple):
     """By how much samples are older than the server's clock says; seconds.
 
-    always: of every sample. set_back: of those stamped up to `until` (the server's clock), before it was set back.
+    always: of every sample. set_back: of those stamped up to `until`, the latest that the server's clock can have shown
+    before it was set back.
     """
 
     always: float = 0.0
@@ -41,14 +42,13 @@ class Lag(NamedTuple):
 class ServerClock:
     """What earlier replies proved of the server's time less our clock: it lies between `least` and `most`, seconds.
 
-    at: when that was proved; the bounds drift apart from then on. latest: the latest time it ever showed.
+    at: when that was proved; the bounds drift apart from then on.
     once: what `most` was before it was set back, the highest of all; until: see Lag.
     """
 
     least: float
     most: float
     at: float
-    latest: float
     once: float = float("-inf")
     until: float = float("-inf")
 
@@ -57,16 +57,15 @@ def hear(clock: ServerClock | None, heard: Heard) -> tuple[ServerClock, Lag]:
     """What is proved after one more reply, and how its samples lag."""
     least, most = heard.server_time - heard.received, heard.server_time - heard.sent
     if clock is None:
-        return ServerClock(least, most, heard.received, heard.server_time), Lag(_past(heard))
+        return ServerClock(least, most, heard.received), Lag(_past(heard))
     drift = DRIFT * (heard.received - clock.at)
     proved, highest, once, until = clock.least - drift, clock.most + drift, clock.once + drift, clock.until
     if most < proved:  # evaluated after the sending, and yet earlier than possible: its clock was set back
-        once, until = max(once, highest), max(until, clock.latest)
+        once, until = max(once, highest), heard.received + max(once, highest)
     elif least <= highest:  # else it was set forward, and samples look older than they are
         least, most = max(least, proved), min(most, highest)
     set_back = max(0.0, once - (heard.server_time - heard.sent))
-    latest = max(clock.latest, heard.server_time)
-    return ServerClock(least, most, heard.received, latest, once, until), Lag(_past(heard), set_back, until)
+    return ServerClock(least, most, heard.received, once, until), Lag(_past(heard), set_back, until)
 
 
 def _past(heard: Heard) -> float:

@@ -7,7 +7,7 @@ labels, since the query was built so.
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from adapter.core.errors import SourceError
@@ -85,7 +85,10 @@ def readings(
     for sample in values:
         key = _object(sample, rules.labels)
         if key is not None:
-            found[key].append(_reading(plan, sample, times, losses, rules, heard, lag))
+            reading = _reading(plan, sample, times, losses, rules, heard, lag)
+            if isinstance(reading, Withheld):  # as good as this read, and for as long as a value would be
+                reading = replace(reading, expires=heard.sent + max(rules.limits))
+            found[key].append(reading)
     return {key: tuple(said) for key, said in found.items()}
 
 

@@ -38,11 +38,11 @@ def test_samples_from_before_the_servers_clock_was_set_back_are_older_than_it_sa
     assert born(heard, lag, before) <= 99.0 + 0.01
     after = 109.0 + OFFSET - 30  # sampled at 109, with the new clock
     assert born(heard, lag, after) <= 109.0
-    later = reply(140.0, step=-30)
+    later = reply(150.0, step=-30)
     clock, lag = hear(clock, later)
     assert born(later, lag, before) <= 99.0 + 0.02, "also once its clock has passed that time again"
-    fresh = 139.0 + OFFSET - 30
-    assert 138.8 < born(later, lag, fresh) <= 139.0
+    fresh = 149.0 + OFFSET - 30
+    assert 148.8 < born(later, lag, fresh) <= 149.0
 
 
 def test_server_clock_set_forward_makes_nothing_younger() -> None:
