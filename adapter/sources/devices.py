@@ -62,10 +62,6 @@ class DeviceFeed:
         """A failed look: the last readings stay, and age."""
         self._targets[target] = replace(self._state(target), trouble=trouble)
 
-    def reset(self) -> None:
-        """Looks are ordered anew (the clock that orders them was set): histories begin again, readings stay and age."""
-        self._targets = {target: replace(state, history=History()) for target, state in self._targets.items()}
-
     def forget(self, before: float, pods: PodIndex) -> None:
         """Targets without a good look since `before` (seconds, our clock) are gone for good, and what they said too."""
         for target in [t for t, s in self._targets.items() if s.taken is not None and s.taken < before]:

@@ -128,7 +128,10 @@ SCENARIOS = {
     "told others before": Faults(replay=now_and_then(5.0, 8.0), others=True),
     "told others before, with a new Date": Faults(replay=now_and_then(5.0, 8.0), others=True, dates=False),
     "replies late, then told others before": Faults(
-        back=lambda t: 3.0 if t < 8 else 0.0, replay=lambda t: 1.5 if t > 8 and int(t) % 3 == 0 else 0.0, others=True, costs=5.0
+        back=lambda t: 3.0 if t < 8 else 0.0,
+        replay=lambda t: 1.5 if t > 8 and int(t) % 3 == 0 else 0.0,
+        others=True,
+        costs=5.0,
     ),
 }
 
