@@ -13,12 +13,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from adapter.core.errors import UndatableQuery
 from adapter.promql.parse import parse
 from adapter.promql.rows import TIMES, VANISHED, joined, tagged
 from adapter.promql.text import Selector
 from adapter.promql.times import times
 from adapter.promql.tree import Node, Read, reads
 from adapter.promql.vanished import vanished
+
+MAX_LEAVES = 32  # the combined query grows with the square of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,15 @@ def plan(query: str, object_labels: Sequence[str], vanish_window: float) -> Plan
     remembered where the query reads no range itself. Raises UndatableQuery.
     """
     tree = parse(query)
-    leaves = tuple(_leaf(tree, read, object_labels, vanish_window) for read in reads(tree))
+    found = list(reads(tree))
+    if len(found) > MAX_LEAVES:
+        why = (
+            f"it reads series in {len(found)} places, and each is dated by a query of its own; at most {MAX_LEAVES} are"
+        )
+        raise UndatableQuery(
+            query, f"{query[:40]}…", why, "match the series by one regular expression, or split the metric"
+        )
+    leaves = tuple(_leaf(tree, read, object_labels, vanish_window) for read in found)
     windows = [leaf.window for leaf in leaves if leaf.window is not None and leaf.role == "value"]
     return Plan(query, leaves, _combined(query, leaves), max(windows, default=None))
 

@@ -37,6 +37,7 @@ REFUSED = [
     ("absent as a filter", "x and on () absent(y)", "absent(y)", "nothing was measured"),
     ("fill", "x + fill (0) y", "x{} + fill (0) y{}", "nothing was measured"),
     ("count_values", 'count_values("v", x)', 'count_values("v", x)', "labels"),
+    ("too many leaves", " + ".join(["x"] * 33), "x + " * 10 + "…", "33 places"),
     ("number", "1 + 2", "(1 + 2)", "bare value"),
     ("scalar", "scalar(sum(x))", "scalar(sum(x))", "bare value"),
     ("time", "time()", "time()", "bare value"),
