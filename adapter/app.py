@@ -5,6 +5,7 @@ first and answers what is in flight, while the write line still keeps it fresh.
 """
 
 import asyncio
+import hashlib
 import ipaddress
 import logging
 import time
@@ -85,6 +86,7 @@ async def run(
     catalog = feeds.catalog(settings)
     told = telemetry.Telemetry(__version__, {served.metric for served in catalog.values()})
     store = Store(clocks.now)
+    told.config(hashlib.sha256(repr(settings).encode()).hexdigest()[:16])
     told.watch(lambda: store.snapshots, clocks.now)
     line = WriteLine(store, told, clocks.now, clocks.wall, pods)
     async with AsyncExitStack() as stack:

@@ -5,7 +5,7 @@ import asyncio
 import logging
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import uvloop
@@ -32,8 +32,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     except AdapterError as error:
         print(error, file=sys.stderr)
         return 1
+    except BaseExceptionGroup as group:  # a task group wraps what went wrong inside it
+        foreseen, bugs = group.split(AdapterError)
+        if bugs is not None or foreseen is None:
+            raise
+        for leaf in leaves(foreseen):
+            print(leaf, file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         return 130
+
+
+def leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
+    """The exceptions in a group, and in the groups in it."""
+    for error in group.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            yield from leaves(error)
+        else:
+            yield error
 
 
 def parser() -> argparse.ArgumentParser:
@@ -94,6 +110,9 @@ def serve(arguments: argparse.Namespace) -> int:
         key_file=arguments.tls_private_key_file,
     )
     clocks = Clocks()
+    if arguments.pods is None:
+        why = "no pod is known, so nothing can be served; give --pods FILE (kubectl get pods -A -o json)"
+        event(log, logging.WARNING, "no_pods", why=why)
     pods = PodFile(arguments.pods, clocks) if arguments.pods else PodIndex
     uvloop.run(_until_signalled(settings, listen, pods, clocks))
     return 0
@@ -133,11 +152,16 @@ class PodFile:
             try:
                 self._index = self._read()
             except ConfigError as error:
-                event(log, logging.ERROR, "pods_unusable", file=str(self._path), why=str(error))
+                event(log, logging.ERROR, "pods_unusable", why=str(error), kept=len(self._index))
+            else:
+                event(log, logging.INFO, "pods_reloaded", file=str(self._path), pods=len(self._index))
         return self._index
 
     def _read(self) -> PodIndex:
-        return PodIndex(decode(read(self._path), self._clocks.now(), self._clocks.wall()))
+        try:
+            return PodIndex(decode(read(self._path), self._clocks.now(), self._clocks.wall()))
+        except ConfigError as error:
+            raise ConfigError([Fault(fault.line, str(self._path), fault.text) for fault in error.faults]) from None
 
 
 def check_file(arguments: argparse.Namespace) -> int:

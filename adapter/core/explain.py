@@ -30,7 +30,7 @@ REMEDIES = {
     Reason.SOURCE_ERROR: "see the adapter's log for this source",
     Reason.UNTRUSTED: "name the metric in the adapter's configuration to vouch for it",
     Reason.UNIT_UNKNOWN: "state the metric's scale in the adapter's configuration",
-    Reason.UNSUPPORTED: "use a metric that this device has",
+    Reason.UNSUPPORTED: "use a metric that this device has, or set heartbeat: none if a freeze need not be seen",
 }
 
 

@@ -56,7 +56,7 @@ def _name_device(withheld: Mapping[Device, Withheld], total: int) -> Withheld:
     device, worst = min(withheld.items(), key=lambda item: (item[1].reason, item[0]))
     if total == 1:
         return worst
-    detail = f"GPU {device} (of {total}): {worst.detail}"
+    detail = f"{worst.detail} ({str(device)[:12]}, one of {total} devices)"
     return Withheld(worst.reason, detail, worst.source, worst.born, worst.limit)
 
 

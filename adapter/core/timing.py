@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 
 HPA_SYNC_PERIOD = 15.0  # kube-controller-manager --horizontal-pod-autoscaler-sync-period
 DCGM_COLLECT_INTERVAL = 30.0  # dcgm-exporter -c / DCGM_EXPORTER_INTERVAL, default in every version
+WORTH_A_REMEDY = 5.0  # seconds; a shorter term is as low as people set it
 READ_TIME = 0.5  # what a read may take before it is worth a line of configuration
 UNKNOWN_SCRAPE_INTERVAL = 60.0  # until the targets API or the samples tell
 CONTAINER_SETTLES = 5.0  # a reading of a pod must be born this long after its container started
@@ -69,7 +70,7 @@ def direct(collect: float, poll: float, read: float = READ_TIME, behind: float =
     terms = (
         Term("collect", collect, "set the exporter's collect interval (DCGM_EXPORTER_INTERVAL, -c) to 5 s"),
         Term("ticker page", behind, "say pages: live if the exporters are 4.0 or newer"),
-        Term("2 × poll", 2 * poll, "lower sources.dcgm.poll"),
+        Term("two polls", 2 * poll, "lower sources.dcgm.poll"),
         Term("read", read, "lower sources.dcgm.readTime once the exporter answers faster"),
     )
     return Budget(terms, max(poll, collect / 4))
@@ -80,7 +81,7 @@ def profile(collect: float, scrape: float, read: float, ttl: float, behind: floa
     terms = (
         Term("collect", collect, "set the exporter's collect interval (DCGM_EXPORTER_INTERVAL, -c) to 5 s"),
         Term("ticker page", behind, "say pages: live if the exporters are 4.0 or newer"),
-        Term("2 × scrape", 2 * scrape, _SCRAPE_REMEDY),
+        Term("two scrapes", 2 * scrape, _SCRAPE_REMEDY),
         Term("read", read, "lower sources.prometheus.readTime once the server answers faster"),
         Term("cache", ttl, "lower cache.ttl"),
     )
@@ -104,10 +105,11 @@ def refusal(max_age: float, budgets: dict[str, Budget]) -> str | None:
         return None
     needs = "; ".join(f"{source} needs {budget.explain()}" for source, budget in budgets.items())
     source, best = min(budgets.items(), key=lambda item: item[1].worst_healthy_age)
-    remedy = best.dominant.remedy
+    dominant = best.dominant
+    remedy = f", or {dominant.remedy} ({source})" if dominant.seconds > WORTH_A_REMEDY else ""
     return (
         f"maxAge {seconds(max_age)} is below the worst healthy age, so healthy values would be withheld: {needs}. "
-        f"Raise it to at least {seconds(math.ceil(best.worst_healthy_age))}, or {remedy} ({source})"
+        f"Raise it to at least {seconds(math.ceil(best.worst_healthy_age))}{remedy}"
     )
 
 

@@ -84,7 +84,11 @@ def _headline(moment: Moment) -> Text:
 
 
 def _expectation(moment: Moment) -> Text:
-    text = TOLD[moment.ailing[-1][1]].expect if moment.ailing else "every pod is served, at most its limit old"
+    text = (
+        TOLD[moment.ailing[-1][1]].expect
+        if moment.ailing
+        else "healthy: every pod is served once its exporter has collected, and never beyond its limit"
+    )
     return Text(f"   {text}", "italic dim", no_wrap=True, overflow="ellipsis")
 
 

@@ -51,7 +51,11 @@ def _metric(settings: Settings, metric: Metric) -> list[str]:
     lines = [f"  {about}/{metric.name}  ({what}{combine})"]
     explicit = metric.max_age
     for source, budget in budgets(settings, metric).items():
-        limit = f"{seconds(explicit)} (configured)" if explicit else f"{seconds(budget.limit)} (auto)"
+        limit = (
+            f"{seconds(explicit)} (configured)"
+            if explicit
+            else f"{seconds(budget.limit)} (auto: {seconds(budget.slack)} on top)"
+        )
         lines.append(f"    from {source}: limit {limit}; worst healthy age {budget.explain()}")
         if source != DCGM:
             unknown = seconds(timing.UNKNOWN_SCRAPE_INTERVAL)

@@ -18,7 +18,7 @@ from adapter.promql.text import grouping, matching, selector, show, span
 from adapter.promql.tree import And, Each, Group, Join, Labels, Node, Or, Over, Pick, Read, Unless, one_side
 
 _MADE_UP = "it makes a row even when nothing was measured"
-_LEAVE_OUT = "leave it out: what is missing is withheld with a reason, never served as a number"
+_LEAVE_OUT = "write the query without it: what is missing is withheld with a reason, never served as a number"
 _REFUSED_CALLS = {
     "absent": (_MADE_UP, _LEAVE_OUT),
     "absent_over_time": (_MADE_UP, _LEAVE_OUT),

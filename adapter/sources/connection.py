@@ -6,6 +6,7 @@ appear in a message.
 """
 
 import asyncio
+import os
 import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -218,5 +219,8 @@ def _mapped(error: Exception) -> SourceError:
 def _brief(error: Exception) -> str:
     """The system's word for it, without addresses or paths that a person has in front of them anyway."""
     cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
+    number = getattr(cause, "errno", None)
+    if isinstance(number, int) and number > 0 and not isinstance(cause, ssl.SSLError):
+        return os.strerror(number).lower()
     text = getattr(cause, "strerror", None) or getattr(cause, "reason", None) or type(cause).__name__
     return str(text)[:200]

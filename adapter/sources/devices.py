@@ -19,6 +19,8 @@ from adapter.core.samples import Look
 from adapter.core.snapshot import Snapshot
 from adapter.core.timing import seconds
 
+NAMED = 3  # failing targets that are told by name
+
 
 @dataclass(frozen=True, slots=True)
 class TargetState:
@@ -116,8 +118,9 @@ class DeviceFeed:
             return "no exporter is configured; list them under sources.dcgm.static"
         if not failing:
             return next((f"{target} {state.slow}" for target, state in self._targets.items() if state.slow), "")
-        target, trouble = failing[0]
-        return f"{len(failing)} of {len(self._targets)} targets fail, {target} {trouble}"
+        named = "; ".join(f"{target} {trouble}" for target, trouble in failing[:NAMED])
+        total = max(len(self._targets), self._configured or 0)
+        return f"{len(failing)} of {total} targets fail: {named}{'; …' if len(failing) > NAMED else ''}"
 
 
 def _slow(history: History, pace: Pace) -> str:

@@ -170,9 +170,9 @@ def test_metric_of_a_query_is_expected_of_pods_that_had_it_within_the_hour() -> 
 
 
 def test_trouble_of_the_source_is_told() -> None:
-    feeds = {"dcgm": Snapshot("dcgm", "dcgm", trouble="1 of 1 targets fail, http://e cannot be reached")}
+    feeds = {"dcgm": Snapshot("dcgm", "dcgm", trouble="1 of 1 targets fail: http://e cannot be reached")}
     given = refusal(answer(ask(), CATALOG, feeds, PodIndex([pod()]), NOW))
-    assert "dcgm: 1 of 1 targets fail, http://e cannot be reached" in given.message
+    assert "dcgm: 1 of 1 targets fail: http://e cannot be reached" in given.message
     assert "no read of its source has succeeded yet" in given.message
 
 

@@ -247,7 +247,7 @@ def test_failed_look_keeps_the_readings_and_tells_why() -> None:
     feed.fail("http://e/metrics", "answered 500")
     snapshot = feed.snapshot()
     assert isinstance(snapshot.of(METRIC.name, key())[0], Point)
-    assert snapshot.trouble == "1 of 1 targets fail, http://e/metrics answered 500"
+    assert snapshot.trouble == "1 of 1 targets fail: http://e/metrics answered 500"
 
 
 def test_mig_rows_are_devices_of_their_own_and_read_the_engine() -> None:

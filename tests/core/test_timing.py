@@ -40,7 +40,7 @@ def test_limit_below_every_sources_need_is_refused_with_the_sum() -> None:
     text = timing.refusal(20, {"dcgm": timing.direct(30, 3)})
     assert text is not None
     assert "maxAge 20s" in text
-    assert "36.5s = collect 30s + 2 × poll 6s + read 0.5s" in text
+    assert "36.5s = collect 30s + two polls 6s + read 0.5s" in text
     assert "at least 37s" in text
     assert "DCGM_EXPORTER_INTERVAL" in text
 
@@ -50,5 +50,5 @@ def test_limit_that_one_source_can_keep_is_accepted() -> None:
 
 
 def test_dominant_term_names_the_remedy() -> None:
-    assert timing.profile(5, 60, 0.5, 1).dominant.name == "2 × scrape"
+    assert timing.profile(5, 60, 0.5, 1).dominant.name == "two scrapes"
     assert "scrape interval" in timing.profile(5, 60, 0.5, 1).dominant.remedy

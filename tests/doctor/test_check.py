@@ -25,8 +25,8 @@ def test_each_metric_is_shown_with_its_sources_and_sums() -> None:
     for line in (
         "pods/nvidia_gpu_utilization  (percent, mean over a pod's GPUs)",
         "http://10.0.0.11:9400/metrics (live pages)",
-        "worst healthy age 62.5s = collect 30s + ticker page 30s + 2 × poll 2s + read 0.5s",
-        "from prometheus: limit 90s (configured); worst healthy age 63.5s = scrape 60s + read 0.5s + cache 3s",
+        "worst healthy age 62.5s = collect 30s + ticker page 30s + two polls 2s + read 0.5s",
+        "from prometheus: limit 90s (configured); worst healthy age 68.5s = exporterRefresh 5s + scrape 60s",
     ):
         assert line in text
 

@@ -47,7 +47,7 @@ def test_ten_faults_are_ten_faults_with_their_lines() -> None:
         "line 1", "line 2", "line 3", "line 7", "line 8", "line 10", "line 11", "line 12", "line 13", "line 14",
     ]  # fmt: skip
     assert "36.5s" not in found[-1], "ticker pages cost a collect more"
-    assert "66.5s = collect 30s + ticker page 30s + 2 × poll 6s + read 0.5s" in found[-1]
+    assert "66.5s = collect 30s + ticker page 30s + two polls 6s + read 0.5s" in found[-1]
     assert not any("secret" in text for text in found)
 
 
