@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from pathlib import Path
+from stat import S_ISREG
 from typing import NamedTuple
 
 import aiohttp
@@ -21,6 +22,7 @@ from adapter.settings.groups import Connection
 
 KEEP_ALIVE = 120.0  # seconds; above any poll, below a server's idle limit (Prometheus: 5 min)
 CHUNK = 64 << 10
+SECRET = 1 << 20  # bytes of a credential's or certificate's file
 CONNECTIONS_PER_HOST = 8  # Prometheus answers 20 queries at once by default
 
 
@@ -50,6 +52,8 @@ class WatchedFile:
             stat = self._path.stat()
         except OSError as error:
             raise SourceError("connect", f"cannot read {self._path}: {error.strerror}") from None
+        if not S_ISREG(stat.st_mode) or stat.st_size > SECRET:  # a pipe would hold up every loop
+            raise SourceError("connect", f"cannot read {self._path}: not a file of at most {SECRET} bytes")
         seen = (stat.st_mtime_ns, stat.st_ino, stat.st_size)
         if seen == self._seen:
             return False
@@ -115,13 +119,17 @@ class Credentials:
         try:
             context = ssl.create_default_context(cafile=c.ca_file)
             if c.cert_file:
-                context.load_cert_chain(c.cert_file, c.key_file)
-        except (OSError, ssl.SSLError) as error:
+                context.load_cert_chain(c.cert_file, c.key_file, password=_no_password)
+        except (OSError, ssl.SSLError, ValueError) as error:
             raise SourceError("tls", f"the TLS files cannot be used: {_brief(error)}") from None
         if c.insecure_skip_verify:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
         return context
+
+
+def _no_password() -> str:
+    raise ValueError("the key is encrypted; give one that is not")  # OpenSSL would ask the terminal, for ever
 
 
 def _watch(path: str | None) -> WatchedFile | None:
@@ -159,6 +167,8 @@ async def fetch(
 
     Raises SourceError: connect, timeout, tls, redirect, too_large, malformed.
     """
+    if http.closed:
+        raise SourceError("connect", "is not asked any more: shutting down")
     headers = {"Accept": request.accept, "Accept-Encoding": "identity", **credentials.headers()}
     secure = credentials.tls() if request.url.startswith("https:") else True
     sent = clock()
