@@ -93,7 +93,7 @@ def _pod(item: _Pod, offset: float) -> Pod:
 def _gpus(resources: _Resources) -> int:
     asked: Mapping[str, str | int] = resources.limits or resources.requests  # equal for extended resources
     counts = [str(count) for name, count in asked.items() if name.startswith(GPU_RESOURCES)]
-    return sum(int(count) for count in counts if count.isdigit())
+    return sum(int(count) for count in counts if count.isascii() and count.isdigit() and len(count) <= 4)
 
 
 def _started(statuses: Sequence[_ContainerStatus], holders: Sequence[str], offset: float) -> float | None:

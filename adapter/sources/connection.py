@@ -210,7 +210,7 @@ async def _content(reply: aiohttp.ClientResponse, cap: int) -> bytes:
 def _body(reply: aiohttp.ClientResponse, content: bytes, sent: float, received: float) -> Body:
     try:
         date = parsedate_to_datetime(reply.headers["Date"]).timestamp()
-    except (KeyError, ValueError, TypeError):
+    except (KeyError, ValueError, TypeError, OverflowError):
         date = None
     victoria = "X-Server-Hostname" in reply.headers
     return Body(reply.status, content, reply.content_type, sent, received, date, victoria)

@@ -170,6 +170,8 @@ def recording_rules(content: bytes) -> list[Rule]:
         groups = msgspec.json.decode(content, type=_RulesReply).data.groups
     except UNREADABLE as error:
         raise SourceError("malformed", f"answered no list of rules: {error}") from None
+    if not all(0 < group.interval <= LONGEST for group in groups):
+        raise SourceError("malformed", "answered a group of rules with an impossible interval")
     return [
         Rule(rule.name, rule.query, group.interval)
         for group in groups
@@ -178,6 +180,8 @@ def recording_rules(content: bytes) -> list[Rule]:
     ]
 
 
+MAX_DIGITS = 9  # of one part of a duration
+LONGEST = 7 * 86400.0  # seconds; a rule that runs more rarely dates nothing
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0, "y": 31536000.0}
 
 
@@ -188,7 +192,7 @@ def duration(text: str) -> float | None:
         digits = len(rest) - len(rest.lstrip("0123456789"))
         number, rest = rest[:digits], rest[digits:]
         unit = next((u for u in ("ms", "s", "m", "h", "d", "w", "y") if rest.startswith(u)), None)
-        if not number or unit is None:
+        if not 0 < len(number) <= MAX_DIGITS or unit is None:
             return None
         seconds, rest = seconds + int(number) * _UNITS[unit], rest[len(unit) :]
     return seconds if text else None

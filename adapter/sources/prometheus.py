@@ -69,6 +69,8 @@ class PrometheusServer:
             body = await self._query(query)
         with self._discreet():
             samples = vector(body.content, body.content_type)
+        if body.status != 200:
+            raise SourceError("status", f"answered {body.status}, whatever its body says")
         heard = Heard(body.sent, body.received, server_time(samples, number), body.date)
         self._server, lag = hear(self._server, heard)
         return Evaluation(samples, heard, lag)

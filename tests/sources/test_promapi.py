@@ -88,6 +88,13 @@ def test_scrape_intervals_come_by_target_from_either_field() -> None:
     assert scrape_intervals(body) == {("a", "1"): 15.0, ("b", "2"): 90.0}
 
 
+@pytest.mark.parametrize("interval", ["1e308", "-5", "0"])
+def test_rules_with_an_impossible_interval_are_refused_and_not_taken_for_raw(interval: str) -> None:
+    body = b'{"data":{"groups":[{"interval":%s,"rules":[{"name":"a:b","query":"x","type":"recording"}]}]}}'
+    with pytest.raises(SourceError, match="impossible interval"):
+        recording_rules(body % interval.encode())
+
+
 def test_only_recording_rules_are_listed() -> None:
     body = b"""{"status":"success","data":{"groups":[{"interval":30,"rules":[
         {"name":"a:b","query":"sum(x)","type":"recording"},{"name":"Alert","query":"up","type":"alerting"}]}]}}"""
@@ -96,7 +103,18 @@ def test_only_recording_rules_are_listed() -> None:
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("15s", 15), ("1m30s", 90), ("500ms", 0.5), ("2h", 7200), ("", None), ("15", None), ("s", None), ("15x", None)],
+    [
+        ("15s", 15),
+        ("1m30s", 90),
+        ("500ms", 0.5),
+        ("2h", 7200),
+        ("", None),
+        ("15", None),
+        ("s", None),
+        ("15x", None),
+        ("9" * 400 + "s", None),
+        ("9" * 5000 + "s", None),
+    ],
 )
 def test_durations_are_read_as_prometheus_writes_them(text: str, seconds: float | None) -> None:
     assert duration(text) == seconds
