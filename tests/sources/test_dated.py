@@ -46,6 +46,13 @@ def test_value_is_as_old_as_its_sample_by_the_servers_clock() -> None:
     assert (reading.value, reading.born, reading.expires, reading.seen) == (4, 493, 527, 500)
 
 
+@pytest.mark.parametrize("order", [(-3000, -1), (-1, -3000)])
+def test_time_that_is_told_twice_is_the_older_one(order: tuple[float, float]) -> None:
+    reading = read(value(4), *(row("t0", SERVER + age) for age in order))
+    assert isinstance(reading, Point)
+    assert reading.born == 500 - 3000
+
+
 def test_lag_of_the_evaluation_counts() -> None:
     reading = read(value(4), row("t0", SERVER - 7), lag=Lag(3.0))
     assert isinstance(reading, Point)
